@@ -1,0 +1,1 @@
+"""What the kernel shows in small text files: procfs and sysfs; text in, nouns out."""

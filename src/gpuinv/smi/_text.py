@@ -1,0 +1,161 @@
+"""What every reader of nvidia-smi's text needs: clean lines, and the sentences that stand where rows are expected.
+
+Where the tool's two outputs are merged, its errors stand among the rows: "Unable to determine the device handle" comes
+before rows and after them. Readers turn such a line into an `Issue` and never into a row.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import attrs
+
+from gpuinv.errors import Issue, IssueKind, ParseError, shorten
+from gpuinv.ids import PciBusId
+from gpuinv.readings import Missing, missing_reason
+from gpuinv.smi.queries import MAX_OUTPUT_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Self
+
+__all__ = [
+    "REPLACEMENT",
+    "DeviceFailure",
+    "Line",
+    "decode",
+    "failure_issue",
+    "lines",
+    "refused_field",
+    "says_no_devices",
+    "unanswered",
+]
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+"""Stands for every byte that is no UTF-8; a name that holds one is not known."""
+
+_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_BUS_ID = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-7])?"
+# Five spellings, one of which glues the domain to the word: `GPU0000:25:00.0`. An index has at most three digits.
+_DEVICE_FAILURE = re.compile(
+    r"Unable to determine the device handle for GPU\s*"
+    rf"(?:(?P<index>[0-9]{{1,3}})\s*:\s*)?(?:(?P<bus_id>{_BUS_ID})\s*:\s*)?(?P<reason>.*)",
+    re.IGNORECASE | re.ASCII | re.DOTALL,
+)
+_NO_DEVICES = re.compile(r"No devices (?:were )?found\.?", re.IGNORECASE)
+_REFUSED_FIELD = re.compile(r'Field "([^"]*)" is not a valid field to query\.?', re.IGNORECASE)
+_FAILURE_KINDS = {
+    Missing.LOST: IssueKind.GPU_LOST,
+    Missing.NEEDS_RESET: IssueKind.NEEDS_RESET,
+    Missing.NO_PERMISSION: IssueKind.NO_PERMISSION,
+}
+
+
+@attrs.frozen
+class Line:
+    """A line that is not blank: its number, from 1, and its text without escape sequences and trailing blanks."""
+
+    number: int
+    text: str
+
+    @property
+    def place(self) -> str:
+        """How errors and issues name it."""
+        return f"line {self.number}"
+
+    def issue(self, kind: IssueKind, source: str, message: str) -> Issue:
+        """An issue about this line."""
+        return Issue(kind=kind, source=source, message=message, place=self.place, text=self.text)
+
+
+def decode(data: str | bytes, *, source: str, limit: int = MAX_OUTPUT_BYTES) -> str:
+    """The text of `data`, which is UTF-8 where it is bytes; what cannot be decoded becomes `REPLACEMENT`.
+
+    Raises:
+        ParseError: more than `limit` bytes (or characters).
+    """
+    if len(data) > limit:
+        raise ParseError(source, f"more than {limit} bytes")
+    if isinstance(data, bytes):
+        return data.decode("utf-8-sig", "replace")
+    return _SURROGATE.sub(REPLACEMENT, data.removeprefix("\ufeff"))
+
+
+def lines(data: str | bytes, *, source: str, limit: int = MAX_OUTPUT_BYTES) -> Iterator[Line]:
+    """The lines of `data` that are not blank, without escape sequences. They end with LF, CR LF or CR, nothing else.
+
+    Raises:
+        ParseError: more than `limit` bytes (or characters).
+    """
+    text = _ANSI.sub("", decode(data, source=source, limit=limit))
+    for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
+        stripped = line.rstrip()
+        if stripped:
+            yield Line(number, stripped)
+
+
+def unanswered(source: str, message: str, first: Line | None) -> ParseError:
+    """The error of a text that holds nothing of what was asked for; it shows the first line, which says why."""
+    return (
+        ParseError(source, message)
+        if first is None
+        else ParseError(source, message, place=first.place, text=first.text)
+    )
+
+
+@attrs.frozen(kw_only=True)
+class DeviceFailure:
+    """A GPU that the tool could not open. It prints an index, an address, or both."""
+
+    smi_index: int | None
+    pci_bus_id: PciBusId | None
+    reason: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Read `Unable to determine the device handle for …` in any of its spellings; None for another line."""
+        match = _DEVICE_FAILURE.match(text.strip())
+        if match is None:
+            return None
+        index = match["index"]
+        return cls(
+            smi_index=None if index is None else int(index),
+            pci_bus_id=_bus_id(match["bus_id"]),
+            reason=match["reason"].strip(),
+        )
+
+    @property
+    def kind(self) -> IssueKind:
+        """What the reason's first sentence says: lost, needs a reset, no permission, else a read error."""
+        reason = missing_reason(self.reason.partition(".")[0])
+        return IssueKind.READ_ERROR if reason is None else _FAILURE_KINDS.get(reason, IssueKind.READ_ERROR)
+
+
+def _bus_id(text: str | None) -> PciBusId | None:
+    try:
+        return None if text is None else PciBusId.parse(text)
+    except ParseError:
+        return None
+
+
+def failure_issue(line: Line, *, source: str) -> Issue | None:
+    """The issue of a line that says that a GPU could not be opened, with its bus id and the tool's reason."""
+    failure = DeviceFailure.parse(line.text)
+    if failure is None:
+        return None
+    gpu = "a GPU" if failure.smi_index is None else f"GPU {failure.smi_index}"
+    issue = line.issue(failure.kind, source, f"the tool could not open {gpu}: {shorten(failure.reason)}")
+    return issue if failure.pci_bus_id is None else attrs.evolve(issue, pci_bus_id=str(failure.pci_bus_id))
+
+
+def says_no_devices(line: Line) -> bool:
+    """Whether the line is `No devices were found` (or `No devices found.`): a working driver without a GPU."""
+    return _NO_DEVICES.fullmatch(line.text.strip()) is not None
+
+
+def refused_field(line: Line) -> str | None:
+    """The field that a driver does not know, from `Field "…" is not a valid field to query.`; None for another line."""
+    match = _REFUSED_FIELD.fullmatch(line.text.strip())
+    return None if match is None else match[1]

@@ -1,0 +1,41 @@
+"""What a full snapshot asks nvidia-smi, in the one spelling that readers, captures and the fake tool share."""
+
+from __future__ import annotations
+
+import attrs
+
+__all__ = ["COMPUTE_CAP", "FULL", "LIST", "MAX_OUTPUT_BYTES", "OVERALL_SECONDS", "QUERY_SECONDS", "TOOL", "Query"]
+
+TOOL = "nvidia-smi"
+
+MAX_OUTPUT_BYTES = 64 * 1024 * 1024
+"""The most output of one command that is read or parsed; hundreds of GPUs with their clocks stay far below."""
+
+QUERY_SECONDS = 30.0
+"""How long one query may take. A wedged GPU can hang nvidia-smi for ever."""
+
+OVERALL_SECONDS = 60.0
+"""How long all queries of a snapshot may take together."""
+
+
+@attrs.frozen
+class Query:
+    """One call of nvidia-smi: its arguments, and whether a snapshot can do without its answer."""
+
+    args: tuple[str, ...]
+    required: bool = attrs.field(default=False, kw_only=True)
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """The whole command line."""
+        return (TOOL, *self.args)
+
+    @property
+    def source(self) -> str:
+        """How errors and issues name it: `nvidia-smi -q -x`."""
+        return " ".join(self.argv)
+
+
+FULL = Query(("-q", "-x"), required=True)
+LIST = Query(("-L",))
+COMPUTE_CAP = Query(("--query-gpu=uuid,compute_cap", "--format=csv,noheader"))
