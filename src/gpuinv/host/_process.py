@@ -1,0 +1,147 @@
+"""Run one command, bounded in time and in output, and leave nothing of it behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import threading
+import time
+from typing import IO, TYPE_CHECKING, Final, cast
+
+import attrs
+
+from gpuinv.host.ports import CommandResult
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+__all__ = ["run_bounded"]
+
+_CHUNK: Final = 64 * 1024
+_LAST_READS: Final = 16
+"""How many chunks are still taken from the pipes after the kill: one full pipe of the usual size and more."""
+_GRACE_SECONDS: Final = 1.0
+"""How long a killed process may take to go; one that waits inside the kernel for a wedged GPU never does."""
+
+
+def run_bounded(
+    executable: str, argv: tuple[str, ...], *, timeout: float, limit: int, env: Mapping[str, str]
+) -> CommandResult:
+    """Run `executable` as `argv`; kill its process group after `timeout` seconds, or beyond `limit` bytes of a stream.
+
+    Only a process that left the group on purpose outlives the call.
+
+    Raises:
+        OSError: it could not be started.
+        ValueError: an argument that no process can be given (a NUL, a lone surrogate).
+    """
+    started = time.monotonic()
+    process = subprocess.Popen(  # noqa: S603 - no shell; the caller chose the executable
+        argv,
+        executable=executable,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=env,
+        start_new_session=True,
+    )
+    with _Streams.of(process, limit) as streams:
+        exit_code = _attend(process, streams, started + timeout)
+        return CommandResult(
+            argv=argv,
+            stdout=bytes(streams.stdout[:limit]),
+            stderr=bytes(streams.stderr[:limit]),
+            exit_code=exit_code,
+            seconds=time.monotonic() - started,
+            timed_out=exit_code is None and not streams.full,
+            truncated=streams.full,
+        )
+
+
+@attrs.define
+class _Streams:
+    """The two output pipes of a process, read side by side."""
+
+    selector: selectors.BaseSelector
+    pipes: tuple[IO[bytes], IO[bytes]]
+    limit: int
+    stdout: bytearray = attrs.field(factory=bytearray)
+    stderr: bytearray = attrs.field(factory=bytearray)
+
+    @classmethod
+    def of(cls, process: subprocess.Popen[bytes], limit: int) -> Self:
+        """Take the pipes of a process that was started with both."""
+        pipes = (cast("IO[bytes]", process.stdout), cast("IO[bytes]", process.stderr))
+        streams = cls(selectors.DefaultSelector(), pipes, limit)
+        for pipe, buffer in zip(streams.pipes, (streams.stdout, streams.stderr), strict=True):
+            streams.selector.register(pipe, selectors.EVENT_READ, buffer)
+        return streams
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.selector.close()
+        for pipe in self.pipes:
+            pipe.close()
+
+    @property
+    def full(self) -> bool:
+        """Whether a stream has brought more than is kept of it."""
+        return max(len(self.stdout), len(self.stderr)) > self.limit
+
+    def read_until(self, deadline: float) -> bool:
+        """Read until both streams end; False where the time or the room ran out first."""
+        while self.selector.get_map() and not self.full:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                return False
+            self._read_once(remaining)
+        return not self.full
+
+    def read_rest(self) -> None:
+        """Take what the pipes still hold, without waiting."""
+        for _ in range(_LAST_READS):
+            if self.full or not self.selector.get_map() or not self._read_once(0):
+                return
+
+    def _read_once(self, seconds: float) -> bool:
+        ready = self.selector.select(seconds)
+        for key, _ in ready:
+            chunk = os.read(key.fd, _CHUNK)
+            key.data.extend(chunk)
+            if not chunk:
+                self.selector.unregister(key.fileobj)
+        return bool(ready)
+
+
+def _attend(process: subprocess.Popen[bytes], streams: _Streams, deadline: float) -> int | None:
+    """Read and wait; the exit code, or None where the process had to be killed.
+
+    The leader is never reaped before its group is killed: until then its number cannot pass to another process.
+    """
+    try:
+        if streams.read_until(deadline):
+            return process.wait(max(deadline - time.monotonic(), 0))
+    except subprocess.TimeoutExpired:
+        pass
+    except BaseException:
+        _kill(process)
+        raise
+    _kill(process)
+    streams.read_rest()
+    return None
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill the process with its group and reap it; a thread reaps later what the kernel still holds."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    try:
+        process.wait(_GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        threading.Thread(target=process.wait, name=f"reap {process.pid}", daemon=True).start()
