@@ -1,0 +1,52 @@
+"""Issues as a person reads them, and as a line of a log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from gpuinv.cli._columns import wrapped
+from gpuinv.cli._exit import complain
+from gpuinv.cli._words import clean, count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gpuinv.errors import Issue
+
+__all__ = ["issue_lines", "log_issues"]
+
+_PLACES = 3
+"""How many places of one issue are shown: a lost GPU names every element that it has."""
+
+
+def issue_lines(issues: Sequence[Issue], width: int) -> list[Text]:
+    """What went wrong, each issue with its kind, its subject, where it was met and the text at fault."""
+    if not issues:
+        return []
+    lines = [Text(), Text(count(len(issues), "issue"), "bold")]
+    for issue in issues:
+        lines += [Text(line, "yellow") for line in wrapped(_said(issue), width, first="! ", indent="  ")]
+        lines += [Text(line, "dim") for line in wrapped(_where(issue), width, first="  ", indent="  ")]
+    return lines
+
+
+def log_issues(issues: Iterable[Issue]) -> None:
+    """Each issue as one line on standard error."""
+    for issue in issues:
+        complain(f"{issue.kind.value}: {issue}")
+
+
+def _said(issue: Issue) -> str:
+    shown = f": {issue.text!r}" if issue.text else ""
+    return f"{issue.kind.value}: {clean(issue.message)}{shown}"
+
+
+def _where(issue: Issue) -> str:
+    """`nvidia-smi -q -x: gpu[3]/uuid, gpu[3]/serial and 96 more [GPU-…]`."""
+    places = [clean(place) for place in issue.place.split(", ") if place]
+    more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
+    place = f": {', '.join(places[:_PLACES])}{more}" if places else ""
+    about = issue.uuid or issue.pci_bus_id
+    return f"{clean(issue.source)}{place}" + (f" [{clean(about)}]" if about else "")

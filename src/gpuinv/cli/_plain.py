@@ -1,0 +1,39 @@
+"""Any record as plain data, for JSON."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, cast
+
+import attrs
+
+from gpuinv.ids import DeviceId, PciBusId, PciId
+from gpuinv.inventory._fields import WIDE
+from gpuinv.readings import Missing
+from gpuinv.versions import DriverVersion
+
+__all__ = ["plain"]
+
+_AS_TEXT = (DeviceId, DriverVersion, PciBusId, PciId)
+
+
+def plain(value: object) -> Any:  # noqa: ANN401 - any JSON value
+    """Records become objects, tuples arrays, a missing value `{"missing": "<reason>"}`, identities and enums text.
+
+    A counter that may need 64 bits is a decimal string, as in canonical bytes.
+    """
+    if isinstance(value, Missing):
+        return {"missing": value.value}
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, tuple):
+        return [plain(each) for each in value]
+    if attrs.has(type(value)) and not isinstance(value, _AS_TEXT):
+        fields: tuple[attrs.Attribute[Any], ...] = attrs.fields(cast("type[attrs.AttrsInstance]", type(value)))
+        return {field.name: _field(field, getattr(value, field.name)) for field in fields}
+    return value if isinstance(value, int | float | None) else str(value)
+
+
+def _field(field: attrs.Attribute[Any], value: object) -> Any:  # noqa: ANN401
+    wide = field.metadata.get(WIDE, False) and not isinstance(value, Missing)
+    return str(value) if wide else plain(value)
