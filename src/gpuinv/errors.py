@@ -27,6 +27,9 @@ __all__ = [
 _SHOWN = 80
 """How many characters of foreign text an error or an issue repeats."""
 
+_SAID = 400
+"""How many characters any one part of an error's line may take; ours stay far below, a path of a host may not."""
+
 
 def shorten(text: str, limit: int = _SHOWN) -> str:
     """Foreign text made safe for one line: control characters escaped, blanks folded, at most `limit` characters."""
@@ -35,6 +38,10 @@ def shorten(text: str, limit: int = _SHOWN) -> str:
     line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
     cut = len(line) > limit or len(text) > len(head)
     return line[: limit - 1] + "…" if cut else line
+
+
+def _where(source: str, place: str) -> str:
+    return shorten(f"{source}: {place}" if place else source, _SAID)
 
 
 class GpuInvError(Exception):
@@ -56,9 +63,8 @@ class ParseError(GpuInvError, ValueError):
         super().__init__(source, message)
 
     def __str__(self) -> str:
-        where = f"{self.source}: {self.place}" if self.place else self.source
         shown = f": {self.text!r}" if self.text else ""
-        return f"{where}: {self.message}{shown}"
+        return f"{_where(self.source, self.place)}: {shorten(self.message, _SAID)}{shown}"
 
 
 class InvalidSection(GpuInvError, ValueError):  # noqa: N818 - the documented name of the refusal
@@ -72,25 +78,37 @@ class InvalidSection(GpuInvError, ValueError):  # noqa: N818 - the documented na
         super().__init__(section_name, message)
 
     def __str__(self) -> str:
-        return f"section {shorten(self.section_name)!r}: {self.message}"
+        return f"section {shorten(self.section_name)!r}: {shorten(self.message, _SAID)}"
 
 
 class UsageError(GpuInvError, ValueError):
     """The caller's own mistake: a wrong argument, or an extra that is not installed."""
+
+    def __str__(self) -> str:
+        return shorten(super().__str__(), _SAID)
 
 
 class SmiFailure(enum.Enum):
     """Why nvidia-smi gave no snapshot."""
 
     NO_TOOL = "no_nvidia_smi"
+    """There is no nvidia-smi; the error is a `NoDriverError`."""
     DRIVER_NOT_RUNNING = "driver_not_running"
+    """The tool does not reach the kernel module."""
     VERSION_MISMATCH = "version_mismatch"
+    """The loaded kernel module and the driver's library are of different releases."""
     NO_PERMISSION = "no_permission"
+    """The tool may not use the GPUs."""
     NO_DEVICES = "no_devices"
+    """The driver works and has no GPU."""
     GPU_LOST = "gpu_lost"
+    """A GPU that does not answer kept the tool from answering."""
     TIMED_OUT = "timed_out"
+    """The tool was killed at the end of its time."""
     NOT_XML = "not_xml"
+    """The tool ended well and printed something else than was asked for."""
     OTHER = "other"
+    """Anything else; the hint goes by the exit code."""
 
 
 class SmiError(GpuInvError):
@@ -119,8 +137,8 @@ class SmiError(GpuInvError):
     def __str__(self) -> str:
         status = "" if self.exit_code is None else f" (exit {self.exit_code})"
         said = f": {shorten(self.output)!r}" if self.output.strip() else ""
-        hint = f"; {self.hint}" if self.hint else ""
-        return f"{' '.join(self.argv)}: {self.failure.value.replace('_', ' ')}{status}{said}{hint}"
+        hint = f"; {shorten(self.hint, _SAID)}" if self.hint else ""
+        return f"{shorten(' '.join(self.argv), _SAID)}: {self.failure.value.replace('_', ' ')}{status}{said}{hint}"
 
 
 class NoDriverError(SmiError):
@@ -128,6 +146,7 @@ class NoDriverError(SmiError):
 
     def __init__(self, argv: tuple[str, ...] = ("nvidia-smi",)) -> None:
         super().__init__(argv, SmiFailure.NO_TOOL, hint="install the NVIDIA driver, or put nvidia-smi on the PATH")
+        self.args = (argv,)  # what a copy is made from
 
     def __str__(self) -> str:
         return f"nvidia-smi not found: {self.hint}"
@@ -139,9 +158,11 @@ class IssueKind(enum.Enum):
     TEXT_AROUND = "text_around"
     """Text before or after the document, or a line among the rows that is no row."""
     MORE_DOCUMENTS = "more_documents"
+    """The output stands there more than once; the first one was read."""
     REPAIRED = "repaired"
-    """The document was not well formed in a part that gpuinv does not need."""
+    """The document was not well formed in a place where drivers are known to print it so, and was mended there."""
     BAD_CHARACTERS = "bad_characters"
+    """Bytes that are no valid text were replaced, or control characters dropped."""
     COUNT_MISMATCH = "count_mismatch"
     """Another number of GPUs than the tool says are attached."""
     BAD_VALUE = "bad_value"
@@ -149,13 +170,21 @@ class IssueKind(enum.Enum):
     READ_ERROR = "read_error"
     """The driver could not read a value, or the host could not read a file."""
     NO_PERMISSION = "no_permission"
+    """A value or a file needs more permissions than the reader has."""
     NEEDS_RESET = "needs_reset"
+    """The GPU answers only after a reset."""
     GPU_LOST = "gpu_lost"
+    """The GPU is lost."""
     NO_UUID = "no_uuid"
+    """A GPU or a MIG device without a usable UUID."""
     DUPLICATE_UUID = "duplicate_uuid"
+    """A UUID that another GPU of the same output has."""
     LAYERS_DISAGREE = "layers_disagree"
+    """Two sources contradict each other."""
     QUERY_FAILED = "query_failed"
+    """An optional query gave no answer; its fields are missing."""
     NO_DRIVER = "no_driver"
+    """The host has no nvidia-smi."""
 
 
 @attrs.frozen(kw_only=True)
@@ -177,8 +206,7 @@ class Issue:
     """Its address in the canonical form, where that is known."""
 
     def __str__(self) -> str:
-        where = f"{self.source}: {self.place}" if self.place else self.source
         about = self.uuid or self.pci_bus_id
-        subject = f" [{about}]" if about else ""
+        subject = f" [{shorten(about)}]" if about else ""
         shown = f": {self.text!r}" if self.text else ""
-        return f"{where}{subject}: {self.message}{shown}"
+        return f"{_where(self.source, self.place)}{subject}: {shorten(self.message, _SAID)}{shown}"

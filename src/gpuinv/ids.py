@@ -30,6 +30,8 @@ _PCI_BUS_ID = re.compile(
 )
 _PCI_ID = re.compile(r"(?:0x)?([0-9a-f]{4}):(?:0x)?([0-9a-f]{4})", re.IGNORECASE | re.ASCII)
 _PCI_ID_WORD = re.compile(r"(?:0x)?([0-9a-f]{4})([0-9a-f]{4})", re.IGNORECASE | re.ASCII)
+_MAX_NUMBER = 9999
+"""The largest number of an instance or a slot; the forms above have four digits for it."""
 _NO_UUID = "00000000-0000-0000-0000-000000000000"
 
 
@@ -74,7 +76,7 @@ class MigUuid(str):
         if _MIG_UUID.fullmatch(stripped) is not None and not stripped.endswith(_NO_UUID):
             return cls("MIG-" + stripped[4:].lower())
         match = _OLD_MIG_UUID.fullmatch(stripped)
-        if match is None:
+        if match is None or match[1] == _NO_UUID:
             raise ParseError(source, "not a MIG UUID", text=text)
         return cls(f"MIG-GPU-{match[1].lower()}/{int(match[2])}/{int(match[3])}")
 
@@ -142,8 +144,8 @@ class PciBusId:
 class PciId:
     """A pair of PCI ids, vendor and device (or subsystem vendor and subsystem device): `10de:2b85`."""
 
-    vendor: int
-    device: int
+    vendor: int = attrs.field(validator=attrs.validators.and_(attrs.validators.ge(0), attrs.validators.le(0xFFFF)))
+    device: int = attrs.field(validator=attrs.validators.and_(attrs.validators.ge(0), attrs.validators.le(0xFFFF)))
 
     @classmethod
     def parse(cls, text: str, *, source: str = "PCI id") -> Self:
@@ -178,9 +180,11 @@ class DeviceId:
     slot: int | None = attrs.field(default=None, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
-        """Refuse a mixture of the three forms."""
+        """Refuse a mixture of the three forms, and a number that none of them can spell."""
         instance = self.gpu_instance_id is not None
-        if instance != (self.compute_instance_id is not None) or (instance and self.slot is not None):
+        mixed = instance != (self.compute_instance_id is not None) or (instance and self.slot is not None)
+        numbers = (self.gpu_instance_id, self.compute_instance_id, self.slot)
+        if mixed or any(number is not None and not 0 <= number <= _MAX_NUMBER for number in numbers):
             raise ParseError("device id", "a device is a GPU, a MIG instance (gi and ci) or a slot")
 
     @classmethod

@@ -32,6 +32,7 @@ class Missing(enum.Enum):
     NOT_AVAILABLE = "not_available"
     """The place is there and empty: `Not Found`, `Insufficient Size`, `??`, an empty cell."""
     NO_PERMISSION = "no_permission"
+    """The reader may not see it: `Insufficient Permissions`, or a file that only root reads."""
     NEEDS_RESET = "needs_reset"
     """The GPU answers only after a reset."""
     ERROR = "error"
@@ -75,7 +76,7 @@ _REASONS = {
     "gpu is lost": Missing.LOST,
 }
 _CACHED_LENGTH = 200  # what is longer is rare and must not stay in memory
-_BRACKETS = {"[": "]", "(": ")", "<": ">"}
+_BRACKETS = {"[": "]", "(": ")", "<": ">", "{": "}"}
 
 
 def missing_reason(text: str) -> Missing | None:
@@ -106,7 +107,7 @@ def _reason(text: str) -> Missing | None:
 
 
 def is_known(reading: T | Missing) -> TypeGuard[T]:
-    """Whether there is a value."""
+    """Whether there is a value; a type checker then takes the reading for a `T`."""
     return not isinstance(reading, Missing)
 
 

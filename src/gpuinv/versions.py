@@ -24,7 +24,7 @@ class DriverVersion:
     data-center branch all have this form.
     """
 
-    text: str
+    text: str = attrs.field(validator=attrs.validators.matches_re(_FORM))
 
     @classmethod
     def parse(cls, text: str, *, source: str = "driver version") -> DriverVersion:

@@ -12,6 +12,7 @@ import attrs
 
 from gpuinv.errors import Issue, IssueKind, NoDriverError, ParseError, SmiError, SmiFailure
 from gpuinv.host.ports import FileTree, SmiRunner
+from gpuinv.ids import PciBusId
 from gpuinv.kernel.gpus import procfs_section
 from gpuinv.kernel.pci import PciFunction, parse_pci_function
 from gpuinv.kernel.proc_nvidia import ProcInformation, parse_proc_information, parse_proc_version
@@ -21,7 +22,7 @@ from gpuinv.smi.compute_cap import parse_compute_cap
 from gpuinv.smi.failures import smi_failure
 from gpuinv.smi.gpu_list import parse_smi_list
 from gpuinv.smi.join import join_compute_caps, join_list
-from gpuinv.smi.queries import COMPUTE_CAP, FULL, LIST, OVERALL_SECONDS, QUERY_SECONDS, Query
+from gpuinv.smi.queries import COMPUTE_CAP, FULL, LIST, MAX_OUTPUT_BYTES, OVERALL_SECONDS, QUERY_SECONDS, Query
 from gpuinv.smi.records import QueryRun, SmiSnapshot, Snapshot
 
 if TYPE_CHECKING:
@@ -29,12 +30,14 @@ if TYPE_CHECKING:
 
     from gpuinv.host.ports import CommandResult, Host
     from gpuinv.inventory import GpuSection
+    from gpuinv.readings import Reading
 
 __all__ = ["read_gpus", "read_procfs", "read_smi"]
 
 T = TypeVar("T")
 
 _DRIVER = "/proc/driver/nvidia"
+_GPUS = f"{_DRIVER}/gpus"
 _PCI = "/sys/bus/pci/devices"
 _PCI_FILES = (
     "vendor",
@@ -56,18 +59,22 @@ _GONE = {errno.ENOENT, errno.ENOTDIR}
 
 
 def read_gpus(host: Host) -> Snapshot:
-    """Read the GPUs of a host from both layers.
+    """Read the GPUs of a host from both layers: procfs and sysfs, then nvidia-smi, merged.
 
-    A host without nvidia-smi gives what procfs and sysfs know, in a section whose layers say so.
+    A host without nvidia-smi gives what procfs and sysfs know, in a section whose layers say so. What went wrong beside
+    the result (a file, an optional query, one GPU) is in `issues`.
 
     Raises:
+        NoDriverError: there is no nvidia-smi, and procfs and sysfs know nothing either.
         SmiError: nvidia-smi is there and did not answer. No section is better than one without its GPUs.
     """
     base, issues = read_procfs(host.tree)
     try:
         snapshot, queries = read_smi(host.smi)
     except NoDriverError as error:
-        issue = Issue(kind=IssueKind.NO_DRIVER, source="nvidia-smi", message=str(error))
+        if not base.layers:
+            raise
+        issue = Issue(kind=IssueKind.NO_DRIVER, source="PATH", message=str(error))
         return Snapshot(section=base, issues=(*issues, issue))
     return Snapshot(
         section=enrich(base, snapshot),
@@ -78,16 +85,23 @@ def read_gpus(host: Host) -> Snapshot:
 
 
 def read_procfs(tree: FileTree) -> tuple[GpuSection, tuple[Issue, ...]]:
-    """Read what the kernel driver's files and sysfs know of the GPUs, without waking one."""
+    """Read what the kernel driver's files and sysfs know of the GPUs, without waking one.
+
+    A GPU whose file cannot be read is in the section by its address alone. Where the directory of the GPUs cannot be
+    listed, the section does not claim this layer. Nothing is raised: a file that cannot be read is an issue, and one
+    that is not there is nothing.
+    """
     reader = _TreeReader(tree)
     version = reader.parse(f"{_DRIVER}/version", parse_proc_version)
-    gpus = [gpu for name in reader.names(f"{_DRIVER}/gpus") if (gpu := _procfs_gpu(reader, name)) is not None]
+    gpus = [gpu for name in reader.names(_GPUS) if (gpu := _procfs_gpu(reader, name)) is not None]
     section = with_architecture(procfs_section(version, gpus))
+    if reader.trouble(_GPUS) is not None:
+        section = attrs.evolve(section, layers=())
     return section, tuple(reader.issues)
 
 
 def read_smi(smi: SmiRunner) -> tuple[SmiSnapshot, tuple[QueryRun, ...]]:
-    """Run the queries of a snapshot and join their answers.
+    """Run the queries of a snapshot, each for at most 30 s and all for 60 s, and join their answers by UUID.
 
     Raises:
         NoDriverError: the host has no nvidia-smi.
@@ -131,6 +145,13 @@ class _TreeReader:
             self.issues.append(issue)
             return None
 
+    def trouble(self, path: str) -> Missing | None:
+        """Why a path could not be read; None where it was read, and where it is not there."""
+        kinds = {issue.kind for issue in self.issues if issue.source == path}
+        if not kinds:
+            return None
+        return Missing.NO_PERMISSION if IssueKind.NO_PERMISSION in kinds else Missing.ERROR
+
     def _tried(self, path: str, action: Callable[[str], T], default: T) -> T:
         try:
             return action(path)
@@ -143,14 +164,33 @@ class _TreeReader:
 
 
 def _procfs_gpu(reader: _TreeReader, name: str) -> tuple[ProcInformation, PciFunction | None] | None:
-    path = f"{_DRIVER}/gpus/{name}/information"
+    path = f"{_GPUS}/{name}/information"
     information = reader.parse(path, lambda content: parse_proc_information(content, directory=name))
     if information is None:
-        return None
+        reason = reader.trouble(path)
+        if reason is None:
+            return None
+        information = _address_alone(name, reason)
     reader.issues += information.issues
     if isinstance(information.pci_bus_id, Missing):
         return information, None
     return information, _pci_function(reader, information.pci_bus_id.sysfs)
+
+
+def _address_alone(name: str, reason: Missing) -> ProcInformation:
+    """A GPU of which only the name of its directory is known."""
+    try:
+        pci_bus_id: Reading[PciBusId] = PciBusId.parse(name)
+    except ParseError:
+        pci_bus_id = reason
+    return ProcInformation(
+        product_name=reason,
+        uuid=reason,
+        vbios_version=reason,
+        pci_bus_id=pci_bus_id,
+        minor_number=reason,
+        gpu_excluded=reason,
+    )
 
 
 def _pci_function(reader: _TreeReader, address: str) -> PciFunction | None:
@@ -208,7 +248,11 @@ class _SmiReader:
         if self._left() <= 0:
             self._failed(query, "was not run: the time for all queries was used up", "")
             return None
-        result = self._run(query)
+        try:
+            result = self._run(query)
+        except NoDriverError:
+            self._failed(query, "was not run: nvidia-smi is not there any more", "")
+            return None
         answer = None
         try:
             if not result.timed_out and not result.truncated:
@@ -216,9 +260,8 @@ class _SmiReader:
         except ParseError:
             pass
         if answer is None:
-            code = "was killed" if result.exit_code is None else f"failed with exit code {result.exit_code}"
             lines = (result.error_text + "\n" + result.text).strip().splitlines()
-            self._failed(query, code, lines[0] if lines else "")
+            self._failed(query, _fate(result), lines[0] if lines else "")
         self._done(result, answered=answer is not None)
         return answer
 
@@ -235,6 +278,15 @@ class _SmiReader:
 
     def _failed(self, query: Query, message: str, text: str) -> None:
         self.issues.append(Issue(kind=IssueKind.QUERY_FAILED, source=query.source, message=message, text=text))
+
+
+def _fate(result: CommandResult) -> str:
+    """How a query ended that gave no answer."""
+    if result.timed_out:
+        return f"did not end within {result.seconds:.0f} s and was killed"
+    if result.truncated:
+        return f"printed more than {MAX_OUTPUT_BYTES} bytes and was killed"
+    return f"failed with exit code {result.exit_code}"
 
 
 def _failure(result: CommandResult, error: ParseError | None = None) -> SmiError:

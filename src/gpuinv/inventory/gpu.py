@@ -23,6 +23,7 @@ class Layer(enum.Enum):
     PROCFS = "procfs"
     """/proc/driver/nvidia and sysfs."""
     NVIDIA_SMI = "nvidia_smi"
+    """nvidia-smi."""
 
 
 @attrs.frozen(kw_only=True)

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import attrs
 
+from gpuinv.inventory._fields import doc
 from gpuinv.inventory.cpu import CpuSection
 from gpuinv.inventory.disks import DisksSection
 from gpuinv.inventory.gpu import GpuSection
@@ -21,8 +22,8 @@ __all__ = ["SECTION_NAMES", "SECTION_TYPES", "NodeInventory", "OpaqueSection", "
 class OpaqueSection:
     """A section that gpuinv does not read, `bmc` or one of a newer writer: its bytes are kept as they are."""
 
-    section_name: str
-    content: bytes
+    section_name: str = doc("The section's name.")
+    content: bytes = doc("Its bytes.")
 
 
 Section: TypeAlias = (
@@ -48,11 +49,11 @@ SECTION_NAMES: tuple[str, ...] = tuple(SECTION_TYPES)
 class NodeInventory:
     """What is known of a node. A section that is None was not reported, which says nothing about the hardware."""
 
-    system: SystemSection | None = None
-    cpu: CpuSection | None = None
-    memory: MemorySection | None = None
-    disks: DisksSection | None = None
-    nics: NicsSection | None = None
-    gpus: GpuSection | None = None
-    bmc: OpaqueSection | None = None
-    os: OsSection | None = None
+    system: SystemSection | None = doc("The machine.", default=None)
+    cpu: CpuSection | None = doc("Its processors.", default=None)
+    memory: MemorySection | None = doc("Its memory.", default=None)
+    disks: DisksSection | None = doc("Its disks.", default=None)
+    nics: NicsSection | None = doc("Its network interfaces.", default=None)
+    gpus: GpuSection | None = doc("Its GPUs.", default=None)
+    bmc: OpaqueSection | None = doc("Its BMC, unread.", default=None)
+    os: OsSection | None = doc("Its operating system.", default=None)

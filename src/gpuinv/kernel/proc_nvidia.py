@@ -77,7 +77,9 @@ def parse_proc_information(text: str | bytes, *, directory: str | None = None) -
     entries = _information_entries(text)
     bus_id = _bus_id(entries, directory)
     excluded = entries.take("GPU Excluded", v.FLAG.read)
-    uuid = _uuid(entries)
+    if excluded is Missing.ABSENT:
+        excluded = entries.take("Blacklisted", v.FLAG.read)
+    uuid = _uuid(entries, excluded=excluded is True)
     return ProcInformation(
         product_name=entries.take("Model", _model),
         uuid=uuid,
@@ -86,7 +88,7 @@ def parse_proc_information(text: str | bytes, *, directory: str | None = None) -
         pci_bus_id=bus_id,
         minor_number=entries.take("Device Minor", _minor),
         gpu_firmware=entries.take("GPU Firmware", v.NAME.read),
-        gpu_excluded=entries.take("Blacklisted", v.FLAG.read) if excluded is Missing.ABSENT else excluded,
+        gpu_excluded=excluded,
         issues=entries.issues_about(bus_id, uuid),
     )
 
@@ -134,9 +136,10 @@ def _information_entries(text: str | bytes) -> Entries:
     return entries
 
 
-def _uuid(entries: Entries) -> Reading[GpuUuid]:
+def _uuid(entries: Entries, *, excluded: bool) -> Reading[GpuUuid]:
+    """The identity. A GPU that the driver was told to leave alone is never initialised, and need not have one."""
     uuid = entries.take("GPU UUID", v.UUID.read)
-    if isinstance(uuid, Missing):
+    if isinstance(uuid, Missing) and not excluded:
         entries.note(IssueKind.NO_UUID, "the GPU has no UUID", entries.values.get("GPU UUID"))
     return uuid
 

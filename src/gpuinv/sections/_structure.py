@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import cattrs
+from cattrs.errors import IterableValidationError, IterableValidationNote
 from cattrs.gen import make_dict_structure_fn, override
 
 from gpuinv.ids import GpuUuid, MigUuid, PciBusId, PciId
@@ -19,7 +20,7 @@ from gpuinv.inventory import Layer
 from gpuinv.inventory._fields import WIDE
 from gpuinv.readings import Missing
 from gpuinv.sections._types import is_reading, item_of, known_part
-from gpuinv.sections.canonical import MAX_SAFE_INTEGER, MISSING_KEY
+from gpuinv.sections.canonical import MAX_SAFE_INTEGER, MAX_WIDE_INTEGER, MISSING_KEY
 from gpuinv.versions import DriverVersion
 
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["StructureError", "structure"]
 
-_WIDE = re.compile(r"-?(?:0|[1-9][0-9]{0,39})")
+_WIDE = re.compile(r"0|[1-9][0-9]{0,19}")
 _REASONS = {reason.value: reason for reason in Missing}
+_LAYERS = {layer.value: layer for layer in Layer}
 _PARSED = (PciBusId, PciId, DriverVersion, GpuUuid, MigUuid)
 
 
@@ -45,7 +47,11 @@ def structure(data: object, cls: type[Any]) -> Any:  # noqa: ANN401 - an instanc
     try:
         return _converter().structure(data, cls)
     except Exception as error:  # whatever a hook met in foreign data, it is the data that is wrong
-        raise StructureError("; ".join(cattrs.transform_error(error, "$")[:3])) from error
+        raise StructureError("; ".join(cattrs.transform_error(error, "$", _said)[:3])) from error
+
+
+def _said(error: BaseException, _: type | None) -> str:
+    return "a required field is missing" if isinstance(error, KeyError) else str(error)
 
 
 @lru_cache(maxsize=1)
@@ -98,7 +104,7 @@ def _place(data: dict[str, Any], cls: type[Any], path: list[str], reason: Missin
             data.setdefault(name, reason)
         return
     annotation = known_part(field.type)
-    if attrs.has(annotation) and isinstance(inner := data.get(name, {}), dict):
+    if attrs.has(annotation) and annotation not in _PARSED and isinstance(inner := data.get(name, {}), dict):
         attrs.resolve_types(annotation)
         data[name] = dict(inner)
         _place(data[name], annotation, below, reason)
@@ -122,15 +128,24 @@ def _list(annotation: Any, converter: cattrs.Converter) -> Callable[[Any, Any], 
     def hook(value: Any, _: Any) -> Any:  # noqa: ANN401
         if not isinstance(value, list):
             raise TypeError(f"expected a list, not {type(value).__name__}")
-        return tuple(converter.structure(each, item) for each in value)  # type: ignore[arg-type]
+        return tuple(_item(converter, each, item, number) for number, each in enumerate(value))
 
     return hook
+
+
+def _item(converter: cattrs.Converter, value: object, item: Any, number: int) -> Any:  # noqa: ANN401
+    """One item; the first that is wrong ends the reading, since a megabyte holds many."""
+    try:
+        return converter.structure(value, item)
+    except Exception as error:
+        error.add_note(IterableValidationNote(f"item {number}", number, item))
+        raise IterableValidationError("a wrong item", [error], tuple) from error
 
 
 def _layers(value: Any, _: Any) -> tuple[Layer, ...]:  # noqa: ANN401
     if not isinstance(value, list):
         raise TypeError(f"expected a list, not {type(value).__name__}")
-    return tuple(layer for layer in Layer if layer.value in value)
+    return tuple(_LAYERS[name] for name in sorted(each for each in value if isinstance(each, str)) if name in _LAYERS)
 
 
 def _integer(value: Any, _: Any) -> int:  # noqa: ANN401
@@ -142,8 +157,8 @@ def _integer(value: Any, _: Any) -> int:  # noqa: ANN401
 def _wide(value: Any, _: Any) -> Any:  # noqa: ANN401
     if isinstance(value, Missing):
         return value
-    if not isinstance(value, str) or _WIDE.fullmatch(value) is None:
-        raise TypeError("expected a decimal string")
+    if not isinstance(value, str) or _WIDE.fullmatch(value) is None or int(value) > MAX_WIDE_INTEGER:
+        raise TypeError("expected a decimal string of 64 bits")
     return int(value)
 
 

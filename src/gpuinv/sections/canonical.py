@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from gpuinv.errors import UsageError
+from gpuinv.errors import UsageError, shorten
 from gpuinv.ids import PciBusId, PciId
 from gpuinv.inventory import OpaqueSection, Section
 from gpuinv.inventory._fields import SORT_KEY, WIDE
@@ -23,13 +23,16 @@ from gpuinv.readings import Missing
 from gpuinv.sections._types import item_of, known_part
 from gpuinv.versions import DriverVersion
 
-__all__ = ["MAX_SAFE_INTEGER", "MISSING_KEY", "canonical_bytes", "plain"]
+__all__ = ["MAX_SAFE_INTEGER", "MAX_WIDE_INTEGER", "MISSING_KEY", "canonical_bytes", "plain"]
 
 MISSING_KEY = "missing"
 """The key of a row or a section under which its missing values and their reasons stand."""
 
 MAX_SAFE_INTEGER = 2**53 - 1
 """The largest integer that RFC 8785 writes; larger numbers are declared wide and become decimal strings."""
+
+MAX_WIDE_INTEGER = 2**64 - 1
+"""The largest integer of a wide field, whose smallest is 0."""
 
 _LEFT_OUT = frozenset({Missing.NOT_SUPPORTED, Missing.DEPRECATED, Missing.ABSENT})
 _Encode: TypeAlias = Callable[[Any], Any]
@@ -39,7 +42,8 @@ def canonical_bytes(section: Section) -> bytes:
     """The canonical bytes of a section.
 
     Raises:
-        UsageError: a text with a lone surrogate, or an integer beyond 2**53 - 1 in a field that is not wide.
+        UsageError: a text with a lone surrogate, or a number that is no integer or beyond the range of its field: 64
+            bits without a sign where it is wide, else 2**53 - 1 on both sides of 0.
     """
     if isinstance(section, OpaqueSection):
         return section.content
@@ -78,7 +82,7 @@ def _encoder(field: attrs.Attribute[Any]) -> tuple[_Encode | None, _Nested | Non
     if attrs.has(annotation) and annotation not in _AS_TEXT:
         return None, _nested(annotation)
     if field.metadata.get(WIDE):
-        return str, None
+        return _wide, None
     return _scalar(annotation), None
 
 
@@ -100,9 +104,20 @@ def _member(value: enum.Enum) -> Any:  # noqa: ANN401 - an enum's value
 
 
 def _integer(value: int) -> int:
-    if abs(value) > MAX_SAFE_INTEGER:
-        raise UsageError(f"{value} is beyond the integers that canonical JSON can hold")
+    if type(value) is not int or not -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
+        raise _no_number(value)
     return value
+
+
+def _wide(value: int) -> str:
+    if type(value) is not int or not 0 <= value <= MAX_WIDE_INTEGER:
+        raise _no_number(value)
+    return str(value)
+
+
+def _no_number(value: object) -> UsageError:
+    shown = f"an integer of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
+    return UsageError(f"{shown} in a field of canonical JSON that cannot hold it")
 
 
 def _text(value: str) -> str:
@@ -111,7 +126,7 @@ def _text(value: str) -> str:
         return str(value)
     kept = "".join(c for c in value if unicodedata.category(c) != "Cc")
     if any(unicodedata.category(c) == "Cs" for c in kept):
-        raise UsageError(f"a lone surrogate in {value!a}")
+        raise UsageError(f"a lone surrogate in {shorten(value)!r}")
     return kept
 
 

@@ -112,7 +112,7 @@ def _match(base: Iterable[Gpu], listed: Iterable[Gpu]) -> tuple[list[tuple[Gpu, 
     known = tuple(base)
     free = dict(enumerate(sorted(listed, key=_bus_order)))
     partners: dict[int, Gpu] = {}
-    for key in (_uuid_and_bus, _uuid, _bus):
+    for key in (_uuid_and_bus, _uuid, _bus, _seen_nameless):
         _pair(known, free, partners, key)
     for position, gpu in enumerate(known):
         other = _truncated(gpu, free) if position not in partners else None
@@ -129,8 +129,10 @@ def _pair(base: tuple[Gpu, ...], free: dict[int, Gpu], partners: dict[int, Gpu],
     for position, gpu in enumerate(base):
         name = key(gpu)
         candidates = by_key.get(name, []) if name is not None and position not in partners else []
-        if candidates and _may_be_one(gpu, free[candidates[0]]):
-            partners[position] = free.pop(candidates.pop(0))
+        found = next((number for number in candidates if _may_be_one(gpu, free[number])), None)
+        if found is not None:
+            candidates.remove(found)
+            partners[position] = free.pop(found)
 
 
 def _uuid_and_bus(gpu: Gpu) -> object:
@@ -143,6 +145,15 @@ def _uuid(gpu: Gpu) -> object:
 
 def _bus(gpu: Gpu) -> object:
     return gpu.pci_bus_id if is_known(gpu.pci_bus_id) else None
+
+
+def _seen_nameless(gpu: Gpu) -> object:
+    """Neither identity nor address: only nvidia-smi's own record can be met again, in bus order."""
+    return True if _is_nameless(gpu) and Layer.NVIDIA_SMI in gpu.layers else None
+
+
+def _is_nameless(gpu: Gpu) -> bool:
+    return isinstance(gpu.uuid, Missing) and isinstance(gpu.pci_bus_id, Missing)
 
 
 def _may_be_one(gpu: Gpu, other: Gpu) -> bool:

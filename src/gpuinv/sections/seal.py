@@ -32,16 +32,30 @@ class SealedSection:
 
 
 def seal(section: Section) -> SealedSection:
-    """Seal a section.
+    """Put a section into canonical form (docs/reference/canonical.md) and hash it.
+
+    An `OpaqueSection` keeps its name and its bytes.
 
     Raises:
-        UsageError: the section cannot be written canonically, or takes more than `MAX_SECTION_BYTES`.
+        UsageError: it is no section, or opaque under the name of a typed one; it cannot be written canonically, or
+            takes more than `MAX_SECTION_BYTES`.
     """
-    name = section.section_name if isinstance(section, OpaqueSection) else _NAMES[type(section)]
+    name = _name_of(section)
     content = canonical_bytes(section)
     if len(content) > MAX_SECTION_BYTES:
-        raise UsageError(f"the section {name} takes {len(content)} bytes; {MAX_SECTION_BYTES} are allowed")
+        raise UsageError(f"the section {shorten(name)} takes {len(content)} bytes; {MAX_SECTION_BYTES} are allowed")
     return SealedSection(name, content, hashlib.sha256(content).hexdigest())
+
+
+def _name_of(section: Section) -> str:
+    if not isinstance(section, OpaqueSection):
+        name = _NAMES.get(type(section))
+        if name is None:
+            raise UsageError(f"a {type(section).__name__} is no section")
+        return name
+    if section.section_name in _NAMES.values():
+        raise UsageError(f"a section {section.section_name} is typed; opaque bytes cannot stand for it")
+    return section.section_name
 
 
 def verify(name: str, content: bytes, sha256: str) -> Section:

@@ -13,19 +13,25 @@ import attrs
 from gpuinv.errors import Issue, IssueKind, ParseError
 from gpuinv.smi.queries import MAX_OUTPUT_BYTES
 
-__all__ = ["Document", "bad_characters", "find_document"]
+__all__ = ["Document", "find_document"]
 
 _OPEN = b"<nvidia_smi_log"
 _CLOSE = b"</nvidia_smi_log>"
 _CLOCKS_OPEN = b"<supported_clocks>"
 _CLOCKS_CLOSE = b"</supported_clocks>"
-_MEM_CLOCK_OPEN = b"<supported_mem_clock>"
-_MEM_CLOCK_CLOSE = b"</supported_mem_clock>"
 _CONTROL = bytes(set(range(0x20)) - {0x09, 0x0A, 0x0D})
-_START = re.compile(rb"<\?xml[\s?]|<!DOCTYPE\s|<nvidia_smi_log[\s/>]")
+_START = re.compile(rb"<!--.*?(?:-->|\Z)|<\?xml[\s?]|<!DOCTYPE\s|<nvidia_smi_log[\s/>]", re.DOTALL)
+_ROOT = re.compile(rb"<!--.*?(?:-->|\Z)|<nvidia_smi_log[\s/>]", re.DOTALL)
+_CLOSE_WITH_BLANKS = re.compile(rb"</nvidia_smi_log\s+>")
 _DTD_NAME = re.compile(rb"""<!DOCTYPE\s+[\w.:-]+\s+SYSTEM\s+["']([\w.:/-]{1,100})["']\s*>""")
 _BOMS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
-_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_MARKUP = re.compile(rb"<[!?][^<>]*>")
+_NONCHARACTERS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
+_NAME_OPEN = b"<process_name>"
+_NAME_CLOSE = b"</process_name>"
+_BARE_AMPERSAND = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)")
 
 
 @attrs.frozen(kw_only=True)
@@ -36,6 +42,7 @@ class Document:
     document opens at `opening`.
     """
 
+    source: str
     body: bytes
     text: bytes
     opening: int
@@ -43,29 +50,40 @@ class Document:
     clocks_cut: bool
     issues: tuple[Issue, ...]
 
-    @property
-    def first_line(self) -> int:
-        """The line of the source that the document starts on, from 1."""
-        return self.text.count(b"\n", 0, self.opening) + 1
+    def place(self, line: int, column: int) -> tuple[int, int]:
+        """Where the source has a line and column of the body, all of them from 1."""
+        if line == 1:
+            column += self.opening - (self.text.rfind(b"\n", 0, self.opening) + 1)
+        return line + self.text.count(b"\n", 0, self.opening), column
 
     @property
     def body_in_place(self) -> bytes:
         """The body with the clocks blanked out, so that every line is where the source has it: to find errors by."""
         body, _ = _without_clocks(self.text[self.opening :], keep_lines=True)
-        return body[: body.find(_CLOSE) + len(_CLOSE)]
+        return body[: _end(body, self.text, self.source)]
 
     def line(self, number: int) -> str:
         """A line of the source, for an error to show."""
         lines = self.text.split(b"\n", number)
         return lines[number - 1].decode(errors="replace") if 0 < number <= len(lines) else ""
 
-    def without_control_characters(self) -> Document | None:
-        """The document without the characters that XML forbids, or None where it has none of them."""
-        body = self.body.translate(None, _CONTROL)
-        if len(body) == len(self.body):
+    def repaired(self) -> Document | None:
+        """The document with its text made legal, or None where nothing in it could be the matter.
+
+        XML forbids some characters; and what a process calls itself is printed as it is, markup or not.
+        """
+        legal = _legal(self.body)
+        body = _escaped_names(legal)
+        if body == self.body:
             return None
-        head = self.text[: self.opening]
-        return attrs.evolve(self, body=body, text=head + self.text[self.opening :].translate(None, _CONTROL))
+        issues = self.issues
+        if legal != self.body:
+            issues += (_bad_characters(self.source, "characters that XML forbids were dropped"),)
+        if body != legal:
+            message = "a process name was not escaped"
+            issues += (Issue(kind=IssueKind.REPAIRED, source=self.source, message=message, place="gpu/processes"),)
+        text = self.text[: self.opening] + _escaped_names(_legal(self.text[self.opening :]))
+        return attrs.evolve(self, body=body, text=text, issues=issues)
 
 
 def find_document(data: bytes | str, source: str) -> Document:
@@ -74,24 +92,25 @@ def find_document(data: bytes | str, source: str) -> Document:
     Raises:
         ParseError: no document, one that is cut off, one that declares entities, or more data than `MAX_OUTPUT_BYTES`.
     """
-    raw = data.encode(errors="replace") if isinstance(data, str) else bytes(data)
+    raw = data.encode(errors="surrogatepass") if isinstance(data, str) else bytes(data)
     if len(raw) > MAX_OUTPUT_BYTES:
         raise ParseError(source, f"more than {MAX_OUTPUT_BYTES} bytes; this is no output of the tool")
     text, issues = _decoded(raw, source)
-    start = _START.search(text)
-    opening = -1 if start is None else text.find(_OPEN, start.start())
-    if start is None or opening < 0:
+    start = _first(_START, text)
+    opening = -1 if start < 0 else _first(_ROOT, text, start)
+    if opening < 0:
         raise ParseError(source, "no nvidia_smi_log document", place="line 1", text=_sample(text))
-    prolog = text[start.start() : opening]
+    prolog = _COMMENT.sub(b"", text[start:opening])
     _refuse_declarations(prolog, source)
     rest, clocks = _without_clocks(text[opening:])
     end = _end(rest, text, source)
-    issues += _around(text[: start.start()], rest[end:], source)
+    issues += _around(text[:start] + _MARKUP.sub(b"", prolog).strip(), rest[end:].strip(), source)
     if any(_misnested(part) for part in clocks):
         message = "supported_clocks was not well formed; it was cut out, since nothing needs it"
         issues.append(Issue(kind=IssueKind.REPAIRED, source=source, message=message, place="gpu/supported_clocks"))
     name = _DTD_NAME.search(prolog)
     return Document(
+        source=source,
         body=rest[:end],
         text=text,
         opening=opening,
@@ -111,18 +130,45 @@ def _decoded(raw: bytes, source: str) -> tuple[bytes, list[Issue]]:
             text.decode()
     except UnicodeError:
         text = raw.decode(encoding or "utf-8", errors="replace").encode()
-        issues = [bad_characters(source, "bytes that are not valid text were replaced")]
+        issues = [_bad_characters(source, "bytes that are not valid text were replaced")]
     return text.removeprefix(b"\xef\xbb\xbf"), issues
 
 
-def bad_characters(source: str, message: str) -> Issue:
+def _legal(text: bytes) -> bytes:
+    """The text without what XML forbids: control characters, and the two code points that are no characters."""
+    text = text.translate(None, _CONTROL)
+    for noncharacter in _NONCHARACTERS:
+        text = text.replace(noncharacter, _REPLACEMENT)
+    return text
+
+
+def _escaped_names(text: bytes) -> bytes:
+    """The text with its process names made text where they could be taken for markup."""
+    before, *parts = text.split(_NAME_OPEN)
+    return _NAME_OPEN.join([before, *(_escaped_name(part) for part in parts)])
+
+
+def _escaped_name(text: bytes) -> bytes:
+    name, close, rest = text.partition(_NAME_CLOSE)
+    return _BARE_AMPERSAND.sub(b"&amp;", name).replace(b"<", b"&lt;") + close + rest if close else text
+
+
+def _bad_characters(source: str, message: str) -> Issue:
     """The issue of a text that had to be changed before it could be read."""
     return Issue(kind=IssueKind.BAD_CHARACTERS, source=source, message=message)
 
 
+def _first(pattern: re.Pattern[bytes], text: bytes, position: int = 0) -> int:
+    """Where the pattern first matches outside comments, or -1."""
+    found = pattern.search(text, position)
+    while found is not None and found[0].startswith(b"<!--"):
+        found = pattern.search(text, found.end())
+    return -1 if found is None else found.start()
+
+
 def _refuse_declarations(prolog: bytes, source: str) -> None:
     """A document type with contents of its own is an attack or a mistake; nvidia-smi only names its DTD."""
-    doctype = _COMMENT.sub(b"", prolog).partition(b"<!DOCTYPE")[2]
+    doctype = prolog.partition(b"<!DOCTYPE")[2]
     if b"[" in doctype or b"<!" in doctype:
         raise ParseError(source, "a DOCTYPE with declarations of its own", place="DOCTYPE", text=_sample(prolog))
 
@@ -133,39 +179,47 @@ def _end(rest: bytes, text: bytes, source: str) -> int:
     if tag_end > 0 and rest[tag_end - 1 : tag_end] == b"/":
         return tag_end + 1
     end = rest.find(_CLOSE)
-    if end < 0:
+    if end >= 0:
+        return end + len(_CLOSE)
+    close = _CLOSE_WITH_BLANKS.search(rest)
+    if close is None:
         last = text.count(b"\n") + 1
         raise ParseError(source, "the document is cut off", place=f"line {last}", text=_sample(text[-200:]))
-    return end + len(_CLOSE)
+    return close.end()
 
 
 def _around(before: bytes, after: bytes, source: str) -> list[Issue]:
     issues = []
-    more = after.count(_OPEN)
+    more = sum(not found.startswith(b"<!--") for found in _ROOT.findall(after)) if after else 0
     if more:
         message = f"{more} more document(s) after the first were not read"
         issues.append(Issue(kind=IssueKind.MORE_DOCUMENTS, source=source, message=message))
-        after = after[: _START.search(after).start()]  # type: ignore[union-attr] # it holds an opening
+        after = after[: _first(_START, after)]
     for where, text in (("before", before), ("after", after)):
-        if text.strip():
+        shown = _sample(text)
+        if shown:
             message = f"text {where} the document"
-            shown = text.decode(errors="replace")
             issues.append(Issue(kind=IssueKind.TEXT_AROUND, source=source, message=message, place=where, text=shown))
     return issues
 
 
 def _without_clocks(text: bytes, *, keep_lines: bool = False) -> tuple[bytes, list[bytes]]:
-    """The text without its `supported_clocks` elements, and these; `bytes.find` beats every regex here."""
+    """The text without its `supported_clocks` elements, and these; `bytes.find` beats every regex here.
+
+    One that reaches into the next GPU stays, for the parser to refuse: a cut would swallow that GPU. It is known by
+    the GPU's attribute, since clocks have none. A word in place of the list stays too: it may say that the GPU is lost.
+    """
     kept, cut, position = [], [], 0
     while (start := text.find(_CLOCKS_OPEN, position)) >= 0:
-        end = text.find(_CLOCKS_CLOSE, start)
-        if end < 0:
+        close = text.find(_CLOCKS_CLOSE, start)
+        if close < 0 or text.find(b"=", start, close) >= 0:
             break
-        end += len(_CLOCKS_CLOSE)
-        kept.append(text[position:start])
-        if keep_lines:
-            kept.append(b"\n" * text.count(b"\n", start, end))
-        cut.append(text[start:end])
+        end = close + len(_CLOCKS_CLOSE)
+        is_list = text.find(b"<", start + 1) < close
+        kept.append(text[position : start if is_list else end])
+        if is_list:
+            kept.append(b"\n" * text.count(b"\n", start, end) if keep_lines else b"")
+            cut.append(text[start:end])
         position = end
     kept.append(text[position:])
     return b"".join(kept), cut
@@ -173,7 +227,8 @@ def _without_clocks(text: bytes, *, keep_lines: bool = False) -> tuple[bytes, li
 
 def _misnested(clocks: bytes) -> bool:
     """Whether a list of clocks lacks a tag; counting is enough to say that the driver printed it wrongly."""
-    return clocks.count(_MEM_CLOCK_OPEN) != clocks.count(_MEM_CLOCK_CLOSE)
+    tags, slashes = clocks.count(b"<"), clocks.count(b"/")
+    return tags != 2 * slashes and tags != 2 * (slashes - clocks.count(b"N/A"))
 
 
 def _sample(text: bytes) -> str:

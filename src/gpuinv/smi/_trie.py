@@ -94,11 +94,13 @@ def _plant(shape: Shape, field: Field, path: str, rank: int) -> None:
         node = child
         above.append(node)
     leaf = node.children.get(name)
-    if not isinstance(leaf, Leaf):
+    if leaf is None:
         leaf = Leaf(node.path + name, field.reader.read, [], field.any_yes)
         node.children[name] = leaf
         for container_node in above:
             container_node.leaves.append(leaf)
+    if not isinstance(leaf, Leaf):
+        raise TypeError(path)
     for target in field.targets:
         record, _, attribute = target.rpartition(".")
         leaf.targets.append((_bag(shape, record), attribute, rank))

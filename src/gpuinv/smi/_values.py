@@ -23,6 +23,9 @@ MAX_INTEGER = 2**53 - 1
 
 MAX_COUNTER = 2**64 - 1
 
+MAX_TEXT = 4096
+"""The longest text that can be a value; no serial and no path comes near it."""
+
 _CACHED_TEXTS = 2048
 _CACHED_LENGTH = 200
 
@@ -73,6 +76,8 @@ def _reader(form: str, convert: Callable[[str], Any], *, otherwise: Missing = Mi
     """A reader from a conversion that raises ValueError (ParseError is one) on another form."""
 
     def read(text: str) -> Reading[Any]:
+        if len(text) > MAX_TEXT:
+            return otherwise
         stripped = text.strip()
         reason = missing_reason(stripped)
         if reason is not None:
@@ -94,7 +99,7 @@ def _integer(unit: str, *, signed: bool = False, limit: int = MAX_INTEGER) -> Ca
         match = form.fullmatch(text)
         if match is None or abs(number := int(match[1])) > limit:
             raise ValueError(text)
-        return -number if match[1].startswith("-") else number
+        return number
 
     return convert
 
@@ -131,9 +136,13 @@ def _name(text: str) -> str:
     return text
 
 
+def _upper(text: str) -> str:
+    return _name(text).upper()
+
+
 TEXT = _reader("text", str)
 NAME = _reader("name", _name)
-UPPER = _reader("text in upper case", str.upper)
+UPPER = _reader("text in upper case", _upper)
 FLAG = _reader("flag", _flag)
 INTEGER = _reader("integer", _integer(""))
 COUNTER = _reader("counter", _integer("", limit=MAX_COUNTER))

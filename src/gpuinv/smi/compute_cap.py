@@ -27,7 +27,10 @@ class ComputeCaps:
 
 
 def parse_compute_cap(text: str | bytes) -> ComputeCaps:
-    """Read rows `GPU-…, 9.0`. A header line is skipped; a GPU that could not be opened is an issue, not a row.
+    """Read the output of `nvidia-smi --query-gpu=uuid,compute_cap --format=csv,noheader`: rows `GPU-…, 9.0`.
+
+    A header line is skipped; a GPU that could not be opened is an issue, not a row, as is a row without a UUID. Of rows
+    with the same UUID the first is kept.
 
     Raises:
         ParseError: the driver does not know the field; a line has another number of columns, so that no row is trusted;

@@ -55,7 +55,8 @@ class SmiList:
 def parse_smi_list(text: str | bytes) -> SmiList:
     """Read the output of `nvidia-smi -L`.
 
-    A GPU that the tool could not open is an issue with its bus id; the others stand, with the indices as printed.
+    The list has a `ListedGpu` for each GPU line, in the tool's order, with the MIG devices of the lines below it. A GPU
+    that the tool could not open is an issue with its bus id; the others stand, with the indices as printed.
     `No devices were found` is an empty list. Rows stay as they are: a UUID that is printed twice stands twice.
 
     Raises:
@@ -175,8 +176,6 @@ def _mig_uuid(text: str) -> Reading[MigUuid]:
     if reason is not None:
         return reason
     try:
-        uuid = MigUuid.parse(text)
+        return MigUuid.parse(text)
     except ParseError:
         return Missing.NOT_AVAILABLE
-    masked = not uuid.partition("/")[0].removeprefix("MIG-").removeprefix("GPU-").strip("0-")
-    return Missing.NOT_AVAILABLE if masked else uuid

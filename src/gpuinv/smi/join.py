@@ -41,6 +41,8 @@ def join_list(snapshot: SmiSnapshot, listed: SmiList) -> SmiSnapshot:
     gpus = []
     for gpu in snapshot.gpus:
         match = by_uuid.get(gpu.uuid) if is_known(gpu.uuid) else None
+        if match is None and is_known(gpu.uuid):
+            issues.append(_issue(f"GPU {gpu.gpu_index} of -q -x is not listed", gpu.uuid))
         gpus.append(gpu if match is None else _with_devices(gpu, match, issues))
     known = {gpu.uuid for gpu in snapshot.gpus}
     for uuid, other in by_uuid.items():
@@ -51,16 +53,17 @@ def join_list(snapshot: SmiSnapshot, listed: SmiList) -> SmiSnapshot:
 
 def _with_devices(gpu: Gpu, listed: ListedGpu, issues: list[Issue]) -> Gpu:
     """The GPU with what the list says of its MIG devices."""
-    if not listed.mig_devices:
-        return gpu
+    by_index: dict[int, ListedMigDevice] = {}
+    for device in listed.mig_devices:
+        by_index.setdefault(device.mig_device_index, device)
     instances = gpu.mig_instances
     if isinstance(instances, Missing) or not instances:
-        made = tuple(filter(None, (_instance(device) for device in listed.mig_devices)))
+        made = tuple(filter(None, map(_instance, by_index.values())))
         _complain(len(listed.mig_devices) - len(made), gpu, issues)
         return attrs.evolve(gpu, mig_instances=made) if made else gpu
-    by_index = {device.mig_device_index: device for device in listed.mig_devices}
+    left = len(listed.mig_devices) - len(by_index)
     named = tuple(_named(instance, by_index, gpu, issues) for instance in instances)
-    _complain(len(by_index), gpu, issues)
+    _complain(left + len(by_index), gpu, issues)
     return attrs.evolve(gpu, mig_instances=named)
 
 

@@ -14,9 +14,10 @@ from lxml import etree
 
 from gpuinv.errors import Issue, IssueKind, ParseError
 from gpuinv.inventory import Gpu, GpuProcess, GpuSample, Layer, MigInstance, MigSample
-from gpuinv.readings import Missing, Reading, is_known, missing_reason
-from gpuinv.smi._document import Document, bad_characters, find_document
+from gpuinv.readings import COUNTS_AS_FAULT, Missing, Reading, is_known, missing_reason
+from gpuinv.smi._document import Document, find_document
 from gpuinv.smi._trie import Bags, Leaf, Node, Shape, Special, choose, compile_shape
+from gpuinv.smi._values import FLAG
 from gpuinv.smi.queries import FULL
 from gpuinv.smi.records import SmiSnapshot
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["parse_smi_xml"]
 
 _SOURCE = FULL.source
-_LOST = b"GPU is lost"
+_LOST = "GPU is lost"
 _REPORTED = {
     IssueKind.BAD_VALUE: "a value does not have the form of its field",
     IssueKind.READ_ERROR: "the driver could not read a value",
@@ -42,6 +43,8 @@ _KINDS = {
     Missing.NEEDS_RESET: IssueKind.NEEDS_RESET,
     Missing.LOST: IssueKind.GPU_LOST,
 }
+_EMPTY = Missing.NOT_AVAILABLE
+_PROCESS_NAME = "process_name"
 _REASON_ELEMENTS = {
     "clocks_event_reasons": "clocks_event_reason_",
     "clocks_throttle_reasons": "clocks_throttle_reason_",
@@ -62,6 +65,8 @@ def _shapes() -> tuple[Shape, Shape, Shape, Shape]:
 class _Walk:
     """One element being read: what was found, what stood in the way, and what the table does not name."""
 
+    __slots__ = ("_ranks", "bags", "shape", "specials", "trouble", "unread")
+
     def __init__(self, shape: Shape, unread: set[str]) -> None:
         self.shape = shape
         self.bags: Bags = shape.bags()
@@ -73,13 +78,16 @@ class _Walk:
     def read(self, element: _Element, node: Node | None = None) -> _Walk:
         """Fill the bags from the children of an element; the loop that nearly all the time of a reading goes into."""
         node = node or self.shape.trie
+        if not len(element):
+            self._word(node, element.text or "")
         entry_of, bags = node.children.get, self.bags
         for child in element:
             entry = entry_of(child.tag)
             if isinstance(entry, Leaf):
                 value = entry.read(child.text or "")
-                if value.__class__ is Missing and value in _KINDS:
-                    self.trouble.append((value, entry.path, child.text or ""))
+                if value.__class__ is Missing and (value in _KINDS or (value is _EMPTY and len(child))):
+                    self.note(value, entry.path, child.text or "")
+                    self.unread.update(f"{entry.path}/{below.tag}" for below in child)
                 for bag, name, rank in entry.targets:
                     if rank or name in bags[bag]:
                         choose(entry, (bag, name, rank), value, bags, self._ranks)
@@ -89,11 +97,14 @@ class _Walk:
                 self.unread.add(f"{node.path}{child.tag}")
             elif isinstance(entry, Special):
                 self.specials.append((entry.name, child))
-            elif len(child):
-                self.read(child, entry)
             else:
-                self._word(entry, child.text or "")
+                self.read(child, entry)
         return self
+
+    def note(self, reason: Missing, path: str, text: str) -> None:
+        """Keep a reason in mind that somebody should hear of."""
+        if reason in _KINDS:
+            self.trouble.append((reason, path, text))
 
     def fill(self, leaf: Leaf, value: Reading[Any]) -> None:
         """Give a value, wherever it was found, to the fields of a leaf."""
@@ -102,14 +113,18 @@ class _Walk:
 
     def _word(self, node: Node, text: str) -> None:
         """A container that holds one word instead of its children: the reason of every value in it."""
-        word = text.strip()
-        if not word:
-            return
-        reason = _reason_of(word)
-        if reason in _KINDS:
-            self.trouble.append((reason, node.path.rstrip("/"), text))
-        for leaf in node.leaves:
-            self.fill(leaf, reason)
+        if text.strip():
+            reason = self.reason(text, node.path.rstrip("/"))
+            for leaf in node.leaves:
+                self.fill(leaf, reason)
+
+    def reason(self, text: str, path: str) -> Missing:
+        """The reason that a word states; one that states none is an error of the tool."""
+        reason = missing_reason(text)
+        if reason is None:
+            reason = Missing.ERROR
+        self.note(reason, path, text)
+        return reason
 
     def set_reason(self, record: str, old: Missing, new: Missing) -> None:
         """Replace one reason by another in a record that was found."""
@@ -123,20 +138,22 @@ class _Walk:
 def parse_smi_xml(data: bytes | str) -> SmiSnapshot:
     """Read the output of `nvidia-smi -q -x`.
 
-    Accepts drivers R340 and later, with or without declaration and DOCTYPE, with text around the document. What is
-    wrong with one GPU is an issue; the others are complete.
+    Accepts drivers R340 and later, with or without declaration and DOCTYPE, with text around the document. The snapshot
+    has one `Gpu` and one `GpuSample` for each `gpu` element, in the document's order; units are in the fields' names. A
+    value that is missing carries its reason. What is wrong with one GPU is an issue; the others are complete.
 
     Raises:
-        ParseError: no complete, well-formed `nvidia_smi_log` document. Nothing else is raised, on any input.
+        ParseError: no complete, well-formed `nvidia_smi_log` document, or more than 64 MiB. Nothing else is raised, on
+            any input.
     """
     document = find_document(data, _SOURCE)
-    root, repairs = _tree(document)
+    document, root = _tree(document)
     shape, *_ = _shapes()
     unread = {"gpu/supported_clocks"} if document.clocks_cut else set()
     walk = _Walk(shape, unread).read(root)
-    issues = [*document.issues, *repairs]
+    issues = [*document.issues]
     issues += _issues_of(walk.trouble, place="", uuid=None, pci_bus_id=None)
-    lost_somewhere = _LOST in document.body
+    lost_somewhere = _LOST.encode() in document.body
     gpus: list[Gpu] = []
     samples: list[GpuSample] = []
     for name, element in walk.specials:
@@ -158,23 +175,22 @@ def parse_smi_xml(data: bytes | str) -> SmiSnapshot:
     )
 
 
-def _tree(document: Document) -> tuple[_Element, list[Issue]]:
-    """The document as a tree; entities are neither loaded nor expanded, and nothing is fetched."""
-    issues = []
+def _tree(document: Document) -> tuple[Document, _Element]:
+    """The document as a tree, and the document as it could be read; nothing is fetched.
+
+    The body has no DOCTYPE, so that a reference to any entity but XML's own five is an error.
+    """
     try:
         root = etree.fromstring(document.body, _parser())
     except etree.XMLSyntaxError as error:
-        cleaned = document.without_control_characters()
-        if cleaned is None:
+        repaired = document.repaired()
+        if repaired is None:
             raise _not_well_formed(document, error) from None
-        document = cleaned
-        issues = [bad_characters(_SOURCE, "control characters were dropped")]
-        root = _strict_tree(cleaned)
+        document = repaired
+        root = _strict_tree(document)
     if root.tag != "nvidia_smi_log":
         raise ParseError(_SOURCE, "the root element is not nvidia_smi_log", text=str(root.tag))
-    if b"&" in document.body and next(root.iter(etree.Entity), None) is not None:
-        raise ParseError(_SOURCE, "a reference to an entity that XML does not define")
-    return root, issues
+    return document, root
 
 
 def _strict_tree(document: Document) -> _Element:
@@ -203,9 +219,8 @@ def _not_well_formed(document: Document, error: etree.XMLSyntaxError) -> ParseEr
             etree.fromstring(document.body_in_place, _parser())
         except etree.XMLSyntaxError as in_place:
             error = in_place
-    line, column = error.position
-    line += document.first_line - 1
-    message = error.msg.rpartition(", line ")[0] or error.msg
+    line, column = document.place(*error.position)
+    message = str(error.msg).rpartition(", line ")[0] or str(error.msg)
     place = f"line {line}, column {column}"
     return ParseError(_SOURCE, f"not well-formed XML ({message})", place=place, text=document.line(line))
 
@@ -215,71 +230,108 @@ def _gpu(
 ) -> tuple[Gpu, GpuSample, list[Issue]]:
     shape = _shapes()[1]
     walk = _Walk(shape, unread)
-    bus_id = shape.trie.children["@id"]
-    identifier = element.get("id")
-    if identifier is not None and isinstance(bus_id, Leaf):
-        walk.fill(bus_id, bus_id.read(identifier))
+    _read_address(walk, element)
     walk.read(element)
-    gpu, sample = walk.bags[0], walk.bags[1]
-    for name, child in walk.specials:
-        if name == "mig_devices":
-            gpu["mig_instances"], sample["mig_samples"] = _mig_devices(child, walk)
-        elif name == "processes":
-            sample["processes"] = _processes(child, walk.unread)
-        else:
-            sample["clocks_event_reasons"] = _clock_reasons(child, _REASON_ELEMENTS[name])
+    _read_specials(walk)
     if walk.found("Gpu.mig_mode", "current_mig") is True:
         walk.set_reason("Gpu.remapped_rows", Missing.NOT_SUPPORTED, Missing.HIDDEN_BY_MIG)
     lost = any(reason is Missing.LOST for reason, _, _ in walk.trouble)
-    if lost_somewhere and not lost and any((text or "").strip() == _LOST.decode() for text in element.itertext()):
-        walk.trouble.append((Missing.LOST, "gpu", _LOST.decode()))
+    if lost_somewhere and not lost and _says_lost(element):
+        walk.trouble.append((Missing.LOST, "gpu", _LOST))
         lost = True
     shape.close(walk.bags)
-    record = Gpu(gpu_index=position, layers=(Layer.NVIDIA_SMI,), gpu_lost=lost, **gpu)
-    return record, GpuSample(**sample), _gpu_issues(walk, record, position, element)
+    gpu = Gpu(gpu_index=position, layers=(Layer.NVIDIA_SMI,), gpu_lost=lost, **walk.bags[0])
+    return gpu, GpuSample(**walk.bags[1]), _gpu_issues(walk, gpu, position, element)
+
+
+def _read_address(walk: _Walk, element: _Element) -> None:
+    """Read the bus id of the GPU's own tag, which may be the only place that has it."""
+    identifier = element.get("id")
+    leaf = walk.shape.trie.children["@id"]
+    if identifier is not None and isinstance(leaf, Leaf):
+        value = leaf.read(identifier)
+        if isinstance(value, Missing):
+            walk.note(value, leaf.path, identifier)
+        walk.fill(leaf, value)
+
+
+def _says_lost(element: _Element) -> bool:
+    """Whether an element that the table does not name says that the GPU is lost; a process may call itself so."""
+    return any((child.text or "").strip() == _LOST and child.tag != _PROCESS_NAME for child in element.iter())
+
+
+def _read_specials(walk: _Walk) -> None:
+    """Read the elements that have no table; of two that say the same thing the first one with a value stands."""
+    gpu, sample = walk.bags[0], walk.bags[1]
+    for name, child in walk.specials:
+        if name == "mig_devices" and _open(gpu, "mig_instances"):
+            gpu["mig_instances"], sample["mig_samples"] = _mig_devices(child, walk)
+        elif name == "processes" and _open(sample, "processes"):
+            sample["processes"] = _processes(child, walk)
+        elif name in _REASON_ELEMENTS and _open(sample, "clocks_event_reasons"):
+            sample["clocks_event_reasons"] = _clock_reasons(child, name, walk)
+
+
+def _open(fields: dict[str, Any], name: str) -> bool:
+    return not is_known(fields.get(name, Missing.ABSENT))
 
 
 def _mig_devices(element: _Element, parent: _Walk) -> tuple[Reading[tuple[MigInstance, ...]], tuple[MigSample, ...]]:
     """The MIG devices. The element says `None` where there are none, also with MIG off."""
     if not len(element):
-        word = (element.text or "").strip()
-        return (() if word in {"", "None"} else _reason_of(word)), ()
-    shape = _shapes()[2]
-    instances, samples = [], []
-    for child in _children(element, "mig_device", "gpu/mig_devices/", parent.unread):
-        walk = _Walk(shape, parent.unread).read(child)
-        parent.trouble += walk.trouble
-        if not all(is_known(walk.found("MigInstance", f"{part}_instance_id")) for part in ("gpu", "compute")):
-            parent.trouble.append((Missing.ERROR, "gpu/mig_devices/mig_device", "without its instance ids"))
-            continue
-        shape.close(walk.bags)
-        instances.append(MigInstance(**walk.bags[0]))
-        samples.append(MigSample(**walk.bags[1]))
-    return tuple(instances), tuple(samples)
+        text = element.text or ""
+        return (() if text.strip() in {"", "None"} else parent.reason(text, "gpu/mig_devices")), ()
+    children = _children(element, "mig_device", "gpu/mig_devices/", parent.unread)
+    devices = [_mig_device(child, parent) for child in children]
+    found = [device for device in devices if device is not None]
+    if devices and not found:
+        return Missing.ERROR, ()
+    return tuple(instance for instance, _ in found), tuple(sample for _, sample in found)
 
 
-def _processes(element: _Element, unread: set[str]) -> Reading[tuple[GpuProcess, ...]]:
+def _mig_device(element: _Element, parent: _Walk) -> tuple[MigInstance, MigSample] | None:
+    """One MIG device; without both of its ids it cannot be told from the others, and is trouble."""
+    walk = _Walk(_shapes()[2], parent.unread).read(element)
+    parent.trouble += walk.trouble
+    if not all(is_known(walk.found("MigInstance", f"{part}_instance_id")) for part in ("gpu", "compute")):
+        parent.trouble.append((Missing.ERROR, "gpu/mig_devices/mig_device", "without its instance ids"))
+        return None
+    walk.shape.close(walk.bags)
+    return MigInstance(**walk.bags[0]), MigSample(**walk.bags[1])
+
+
+def _processes(element: _Element, parent: _Walk) -> Reading[tuple[GpuProcess, ...]]:
     """The processes. What they call themselves may look like anything, and is no trouble of the driver's."""
     if not len(element):
-        word = (element.text or "").strip()
-        return _reason_of(word) if word else ()
-    shape = _shapes()[3]
-    walks = (_Walk(shape, unread).read(child) for child in _children(element, "process_info", "gpu/processes/", unread))
-    return tuple(GpuProcess(**walk.bags[0]) for walk in walks)
+        text = element.text or ""
+        return parent.reason(text, "gpu/processes") if text.strip() else ()
+    shape, processes = _shapes()[3], []
+    for child in _children(element, "process_info", "gpu/processes/", parent.unread):
+        walk = _Walk(shape, parent.unread).read(child)
+        if walk.trouble:
+            parent.trouble += (found for found in walk.trouble if not found[1].endswith(_PROCESS_NAME))
+        processes.append(GpuProcess(**walk.bags[0]))
+    return tuple(processes)
 
 
-def _clock_reasons(element: _Element, prefix: str) -> Reading[tuple[str, ...]]:
-    """The reasons that read `Active`, without their prefix; drivers add new ones, so they have no table."""
+def _clock_reasons(element: _Element, name: str, parent: _Walk) -> Reading[tuple[str, ...]]:
+    """The reasons that read `Active`, without their prefix; drivers add new ones, so they have no table.
+
+    Where none is active and one could not be read, or all are missing, there is no list but a reason.
+    """
     if not len(element):
-        return _reason_of((element.text or "").strip())
-    active = (str(child.tag) for child in element if (child.text or "").strip() == "Active")
-    return tuple(sorted(tag.removeprefix(prefix) for tag in active))
-
-
-def _reason_of(word: str) -> Missing:
-    """The reason that a word states; a word that states none is an error of the tool."""
-    reason = missing_reason(word)
-    return Missing.ERROR if reason is None else reason
+        return parent.reason(element.text or "", f"gpu/{name}")
+    active, missing = [], []
+    for child in element:
+        value = FLAG.read(child.text or "")
+        if value is True:
+            active.append(str(child.tag).removeprefix(_REASON_ELEMENTS[name]))
+        elif value is not False:
+            parent.note(value, f"gpu/{name}/{child.tag}", child.text or "")
+            missing.append(value)
+    if not active and (len(missing) == len(element) or not COUNTS_AS_FAULT.isdisjoint(missing)):
+        return max(missing, key=COUNTS_AS_FAULT.__contains__)
+    return tuple(sorted(active))
 
 
 def _children(element: _Element, tag: str, path: str, unread: set[str]) -> Iterator[_Element]:
@@ -301,12 +353,16 @@ def _gpu_issues(walk: _Walk, gpu: Gpu, position: int, element: _Element) -> list
     return issues
 
 
+def _place_and_text(trouble: tuple[Missing, str, str]) -> tuple[str, str]:
+    return trouble[1:]
+
+
 def _issues_of(
     trouble: list[tuple[Missing, str, str]], *, place: str, uuid: str | None, pci_bus_id: str | None
 ) -> list[Issue]:
     """One issue for each kind of trouble, naming every element concerned."""
     groups: dict[IssueKind, list[tuple[str, str]]] = {}
-    for reason, path, text in trouble:
+    for reason, path, text in sorted(trouble, key=_place_and_text):
         kind = _KINDS[reason]
         if kind is IssueKind.READ_ERROR and missing_reason(text.strip()) is None:
             kind = IssueKind.BAD_VALUE
