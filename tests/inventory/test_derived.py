@@ -10,7 +10,6 @@ from gpuinv.inventory import (
     GpuProcess,
     GpuSample,
     PowerReadings,
-    RemappedRows,
 )
 from gpuinv.readings import Missing
 
@@ -108,16 +107,10 @@ def test_no_list_of_processes_is_no_count() -> None:
             ),
             ("9a5b6c7d-0415-4a6b-8c7d-9e0f1a2b3c4d", 2),
         ),
-        (Fabric(state="In Progress", cluster_uuid=M.NOT_SUPPORTED, clique_id=M.NOT_SUPPORTED), M.NOT_SUPPORTED),
+        (Fabric(state="In Progress", cluster_uuid=M.NOT_SUPPORTED, clique_id=M.NOT_SUPPORTED), M.NOT_AVAILABLE),
         (Fabric(cluster_uuid="9a5b6c7d-0415-4a6b-8c7d-9e0f1a2b3c4d", clique_id=M.ERROR), M.ERROR),
         (Fabric(cluster_uuid=M.LOST, clique_id=3), M.LOST),
     ],
 )
 def test_a_gpu_is_in_a_clique_by_cluster_and_id_together(fabric: Fabric, clique: tuple[str, int] | Missing) -> None:
     assert fabric.clique == clique
-
-
-def test_remapped_rows_hidden_as_a_whole() -> None:
-    rows = RemappedRows.all_missing(M.HIDDEN_BY_MIG)
-    assert {rows.remapped_row_unc, rows.row_remap_pending, rows.remapped_row_corr_inactive} == {M.HIDDEN_BY_MIG}
-    assert rows.row_remap_failure is M.HIDDEN_BY_MIG

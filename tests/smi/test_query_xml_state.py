@@ -248,7 +248,7 @@ def test_the_fabric_of_a_rack() -> None:
         ("Completed", "Insufficient Resources", build.NO_CLUSTER, "0", N_A, Missing.NOT_SUPPORTED),
         ("Completed", "Success", ZEROS_FIRST, "32766", "Healthy", (ZEROS_FIRST, 32766)),
         ("Completed", "Success", build.CLUSTER, "2", "Unhealthy", (build.CLUSTER, 2)),
-        ("In Progress", N_A, N_A, N_A, N_A, Missing.NOT_SUPPORTED),
+        ("In Progress", N_A, N_A, N_A, N_A, Missing.NOT_AVAILABLE),
         ("Completed", "Success", build.CLUSTER, N_A, N_A, Missing.NOT_SUPPORTED),
     ],
 )

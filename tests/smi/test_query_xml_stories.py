@@ -119,7 +119,7 @@ def test_gpus_of_one_host_that_disagree_about_their_fabric() -> None:
         none,
         ("00112233-4455-6677-8899-aabbccddeeff", 32766),
         (build.CLUSTER, 2),
-        none,
+        Missing.NOT_AVAILABLE,
         none,
     ]
     assert [fabric.status for fabric in found[:2]] == ["Success", "Insufficient Resources"]

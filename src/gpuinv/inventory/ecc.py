@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from gpuinv.inventory._fields import reading, record, wide
-from gpuinv.readings import Missing, Reading, is_known, sum_readings
+from gpuinv.readings import Reading, is_known, sum_readings
 
 __all__ = ["EccCounts", "EccErrors", "EccMode", "EccScope", "RemappedRows", "RetiredPages", "SramSources"]
 
@@ -123,8 +123,3 @@ class RemappedRows:
     remapped_row_unc_inactive: Reading[int] = wide("Remappings for uncorrected errors that are not active yet.")
     row_remap_pending: Reading[bool] = reading("Whether a row will be remapped at the next reset.")
     row_remap_failure: Reading[bool] = reading("Whether a remapping ever failed.")
-
-    @classmethod
-    def all_missing(cls, reason: Missing) -> RemappedRows:
-        """The record whose every field is missing for one reason."""
-        return cls(**dict.fromkeys((field.name for field in attrs.fields(cls)), reason))

@@ -9,6 +9,7 @@ from gpuinv.readings import Missing, Reading
 
 __all__ = ["Fabric", "FabricHealth", "NvLink", "TopologyPeer"]
 
+_REGISTERING = frozenset({"Not Started", "In Progress"})
 _NO_CLUSTER = "00000000-0000-0000-0000-000000000000"
 
 
@@ -58,10 +59,11 @@ class Fabric:
     def clique(self) -> Reading[tuple[str, int]]:
         """The (cluster UUID, clique id) that the GPU belongs to.
 
-        An all-zero cluster is none, and reads NOT_SUPPORTED. Health does not decide membership.
+        An all-zero cluster is none, and reads NOT_SUPPORTED. While the registration goes on, membership is
+        NOT_AVAILABLE. Health does not decide it.
         """
         if isinstance(self.cluster_uuid, Missing):
-            return self.cluster_uuid
+            return Missing.NOT_AVAILABLE if self.state in _REGISTERING else self.cluster_uuid
         if self.cluster_uuid == _NO_CLUSTER:
             return Missing.NOT_SUPPORTED
         if isinstance(self.clique_id, Missing):

@@ -16,8 +16,9 @@ from gpuinv.errors import Issue, IssueKind, ParseError
 from gpuinv.inventory import Gpu, GpuProcess, GpuSample, Layer, MigInstance, MigSample
 from gpuinv.readings import COUNTS_AS_FAULT, Missing, Reading, is_known, missing_reason
 from gpuinv.smi._document import Document, find_document
-from gpuinv.smi._trie import Bags, Leaf, Node, Shape, Special, choose, compile_shape
+from gpuinv.smi._trie import Leaf, Shape, compile_shape
 from gpuinv.smi._values import FLAG
+from gpuinv.smi._walk import REPORTED, Trouble, Walk
 from gpuinv.smi.queries import FULL
 from gpuinv.smi.records import SmiSnapshot
 
@@ -30,20 +31,15 @@ __all__ = ["parse_smi_xml"]
 
 _SOURCE = FULL.source
 _LOST = "GPU is lost"
-_REPORTED = {
+_MESSAGES = {
     IssueKind.BAD_VALUE: "a value does not have the form of its field",
     IssueKind.READ_ERROR: "the driver could not read a value",
     IssueKind.NO_PERMISSION: "a value needs more permissions",
     IssueKind.NEEDS_RESET: "the GPU answers only after a reset",
     IssueKind.GPU_LOST: "the GPU is lost",
 }
-_KINDS = {
-    Missing.ERROR: IssueKind.READ_ERROR,
-    Missing.NO_PERMISSION: IssueKind.NO_PERMISSION,
-    Missing.NEEDS_RESET: IssueKind.NEEDS_RESET,
-    Missing.LOST: IssueKind.GPU_LOST,
-}
-_EMPTY = Missing.NOT_AVAILABLE
+_REMAP_FACTS = ("remapped_row_corr", "remapped_row_unc", "row_remap_pending", "row_remap_failure")
+"""What every driver that remaps rows prints, and none does while MIG is on."""
 _PROCESS_NAME = "process_name"
 _REASON_ELEMENTS = {
     "clocks_event_reasons": "clocks_event_reason_",
@@ -62,79 +58,6 @@ def _shapes() -> tuple[Shape, Shape, Shape, Shape]:
     )
 
 
-class _Walk:
-    """One element being read: what was found, what stood in the way, and what the table does not name."""
-
-    __slots__ = ("_ranks", "bags", "shape", "specials", "trouble", "unread")
-
-    def __init__(self, shape: Shape, unread: set[str]) -> None:
-        self.shape = shape
-        self.bags: Bags = shape.bags()
-        self.unread = unread
-        self.trouble: list[tuple[Missing, str, str]] = []
-        self.specials: list[tuple[str, _Element]] = []
-        self._ranks: dict[tuple[int, str], int] = {}
-
-    def read(self, element: _Element, node: Node | None = None) -> _Walk:
-        """Fill the bags from the children of an element; the loop that nearly all the time of a reading goes into."""
-        node = node or self.shape.trie
-        if not len(element):
-            self._word(node, element.text or "")
-        entry_of, bags = node.children.get, self.bags
-        for child in element:
-            entry = entry_of(child.tag)
-            if isinstance(entry, Leaf):
-                value = entry.read(child.text or "")
-                if value.__class__ is Missing and (value in _KINDS or (value is _EMPTY and len(child))):
-                    self.note(value, entry.path, child.text or "")
-                    self.unread.update(f"{entry.path}/{below.tag}" for below in child)
-                for bag, name, rank in entry.targets:
-                    if rank or name in bags[bag]:
-                        choose(entry, (bag, name, rank), value, bags, self._ranks)
-                    else:
-                        bags[bag][name] = value
-            elif entry is None:
-                self.unread.add(f"{node.path}{child.tag}")
-            elif isinstance(entry, Special):
-                self.specials.append((entry.name, child))
-            else:
-                self.read(child, entry)
-        return self
-
-    def note(self, reason: Missing, path: str, text: str) -> None:
-        """Keep a reason in mind that somebody should hear of."""
-        if reason in _KINDS:
-            self.trouble.append((reason, path, text))
-
-    def fill(self, leaf: Leaf, value: Reading[Any]) -> None:
-        """Give a value, wherever it was found, to the fields of a leaf."""
-        for target in leaf.targets:
-            choose(leaf, target, value, self.bags, self._ranks)
-
-    def _word(self, node: Node, text: str) -> None:
-        """A container that holds one word instead of its children: the reason of every value in it."""
-        if text.strip():
-            reason = self.reason(text, node.path.rstrip("/"))
-            for leaf in node.leaves:
-                self.fill(leaf, reason)
-
-    def reason(self, text: str, path: str) -> Missing:
-        """The reason that a word states; one that states none is an error of the tool."""
-        reason = missing_reason(text)
-        if reason is None:
-            reason = Missing.ERROR
-        self.note(reason, path, text)
-        return reason
-
-    def set_reason(self, record: str, old: Missing, new: Missing) -> None:
-        """Replace one reason by another in a record that was found."""
-        fields = self.bags[self.shape.bag[record]]
-        fields.update({name: new for name, value in fields.items() if value is old})
-
-    def found(self, record: str, name: str) -> Any:  # noqa: ANN401 - any field's type
-        return self.bags[self.shape.bag[record]].get(name, Missing.ABSENT)
-
-
 def parse_smi_xml(data: bytes | str) -> SmiSnapshot:
     """Read the output of `nvidia-smi -q -x`.
 
@@ -150,7 +73,8 @@ def parse_smi_xml(data: bytes | str) -> SmiSnapshot:
     document, root = _tree(document)
     shape, *_ = _shapes()
     unread = {"gpu/supported_clocks"} if document.clocks_cut else set()
-    walk = _Walk(shape, unread).read(root)
+    walk = Walk(shape, unread)
+    walk.start(root)
     issues = [*document.issues]
     issues += _issues_of(walk.trouble, place="", uuid=None, pci_bus_id=None)
     lost_somewhere = _LOST.encode() in document.body
@@ -229,12 +153,12 @@ def _gpu(
     element: _Element, position: int, unread: set[str], *, lost_somewhere: bool
 ) -> tuple[Gpu, GpuSample, list[Issue]]:
     shape = _shapes()[1]
-    walk = _Walk(shape, unread)
+    walk = Walk(shape, unread)
+    walk.start(element)
     _read_address(walk, element)
-    walk.read(element)
     _read_specials(walk)
     if walk.found("Gpu.mig_mode", "current_mig") is True:
-        walk.set_reason("Gpu.remapped_rows", Missing.NOT_SUPPORTED, Missing.HIDDEN_BY_MIG)
+        _hide_remapping(walk)
     lost = any(reason is Missing.LOST for reason, _, _ in walk.trouble)
     if lost_somewhere and not lost and _says_lost(element):
         walk.trouble.append((Missing.LOST, "gpu", _LOST))
@@ -244,7 +168,14 @@ def _gpu(
     return gpu, GpuSample(**walk.bags[1]), _gpu_issues(walk, gpu, position, element)
 
 
-def _read_address(walk: _Walk, element: _Element) -> None:
+def _hide_remapping(walk: Walk) -> None:
+    """A GPU in MIG mode does not say that it has no remapped rows; it does not show them."""
+    for name in _REMAP_FACTS:
+        if walk.found("Gpu.remapped_rows", name) is Missing.NOT_SUPPORTED:
+            walk.set_found("Gpu.remapped_rows", name, Missing.HIDDEN_BY_MIG)
+
+
+def _read_address(walk: Walk, element: _Element) -> None:
     """Read the bus id of the GPU's own tag, which may be the only place that has it."""
     identifier = element.get("id")
     leaf = walk.shape.trie.children["@id"]
@@ -260,7 +191,7 @@ def _says_lost(element: _Element) -> bool:
     return any((child.text or "").strip() == _LOST and child.tag != _PROCESS_NAME for child in element.iter())
 
 
-def _read_specials(walk: _Walk) -> None:
+def _read_specials(walk: Walk) -> None:
     """Read the elements that have no table; of two that say the same thing the first one with a value stands."""
     gpu, sample = walk.bags[0], walk.bags[1]
     for name, child in walk.specials:
@@ -276,45 +207,45 @@ def _open(fields: dict[str, Any], name: str) -> bool:
     return not is_known(fields.get(name, Missing.ABSENT))
 
 
-def _mig_devices(element: _Element, parent: _Walk) -> tuple[Reading[tuple[MigInstance, ...]], tuple[MigSample, ...]]:
+def _mig_devices(element: _Element, parent: Walk) -> tuple[Reading[tuple[MigInstance, ...]], tuple[MigSample, ...]]:
     """The MIG devices. The element says `None` where there are none, also with MIG off."""
     if not len(element):
         text = element.text or ""
         return (() if text.strip() in {"", "None"} else parent.reason(text, "gpu/mig_devices")), ()
+    walk = Walk(_shapes()[2], parent.unread)
     children = _children(element, "mig_device", "gpu/mig_devices/", parent.unread)
-    devices = [_mig_device(child, parent) for child in children]
+    devices = [_mig_device(child, walk) for child in children]
+    parent.trouble += walk.trouble
     found = [device for device in devices if device is not None]
     if devices and not found:
         return Missing.ERROR, ()
     return tuple(instance for instance, _ in found), tuple(sample for _, sample in found)
 
 
-def _mig_device(element: _Element, parent: _Walk) -> tuple[MigInstance, MigSample] | None:
+def _mig_device(element: _Element, walk: Walk) -> tuple[MigInstance, MigSample] | None:
     """One MIG device; without both of its ids it cannot be told from the others, and is trouble."""
-    walk = _Walk(_shapes()[2], parent.unread).read(element)
-    parent.trouble += walk.trouble
+    walk.start(element)
     if not all(is_known(walk.found("MigInstance", f"{part}_instance_id")) for part in ("gpu", "compute")):
-        parent.trouble.append((Missing.ERROR, "gpu/mig_devices/mig_device", "without its instance ids"))
+        walk.note(Missing.ERROR, "gpu/mig_devices/mig_device", "without its instance ids")
         return None
     walk.shape.close(walk.bags)
     return MigInstance(**walk.bags[0]), MigSample(**walk.bags[1])
 
 
-def _processes(element: _Element, parent: _Walk) -> Reading[tuple[GpuProcess, ...]]:
+def _processes(element: _Element, parent: Walk) -> Reading[tuple[GpuProcess, ...]]:
     """The processes. What they call themselves may look like anything, and is no trouble of the driver's."""
     if not len(element):
         text = element.text or ""
         return parent.reason(text, "gpu/processes") if text.strip() else ()
-    shape, processes = _shapes()[3], []
+    walk, processes = Walk(_shapes()[3], parent.unread), []
     for child in _children(element, "process_info", "gpu/processes/", parent.unread):
-        walk = _Walk(shape, parent.unread).read(child)
-        if walk.trouble:
-            parent.trouble += (found for found in walk.trouble if not found[1].endswith(_PROCESS_NAME))
+        walk.start(child)
         processes.append(GpuProcess(**walk.bags[0]))
+    parent.trouble += (found for found in walk.trouble if not found[1].endswith(_PROCESS_NAME))
     return tuple(processes)
 
 
-def _clock_reasons(element: _Element, name: str, parent: _Walk) -> Reading[tuple[str, ...]]:
+def _clock_reasons(element: _Element, name: str, parent: Walk) -> Reading[tuple[str, ...]]:
     """The reasons that read `Active`, without their prefix; drivers add new ones, so they have no table.
 
     Where none is active and one could not be read, or all are missing, there is no list but a reason.
@@ -342,7 +273,7 @@ def _children(element: _Element, tag: str, path: str, unread: set[str]) -> Itera
             unread.add(f"{path}{child.tag}")
 
 
-def _gpu_issues(walk: _Walk, gpu: Gpu, position: int, element: _Element) -> list[Issue]:
+def _gpu_issues(walk: Walk, gpu: Gpu, position: int, element: _Element) -> list[Issue]:
     uuid = str(gpu.uuid) if is_known(gpu.uuid) else None
     bus_id = str(gpu.pci_bus_id) if is_known(gpu.pci_bus_id) else None
     issues = _issues_of(walk.trouble, place=f"gpu[{position}]", uuid=uuid, pci_bus_id=bus_id)
@@ -353,24 +284,22 @@ def _gpu_issues(walk: _Walk, gpu: Gpu, position: int, element: _Element) -> list
     return issues
 
 
-def _place_and_text(trouble: tuple[Missing, str, str]) -> tuple[str, str]:
+def _place_and_text(trouble: Trouble) -> tuple[str, str]:
     return trouble[1:]
 
 
-def _issues_of(
-    trouble: list[tuple[Missing, str, str]], *, place: str, uuid: str | None, pci_bus_id: str | None
-) -> list[Issue]:
+def _issues_of(trouble: list[Trouble], *, place: str, uuid: str | None, pci_bus_id: str | None) -> list[Issue]:
     """One issue for each kind of trouble, naming every element concerned."""
     groups: dict[IssueKind, list[tuple[str, str]]] = {}
     for reason, path, text in sorted(trouble, key=_place_and_text):
-        kind = _KINDS[reason]
+        kind = REPORTED[reason]
         if kind is IssueKind.READ_ERROR and missing_reason(text.strip()) is None:
             kind = IssueKind.BAD_VALUE
         where = f"{place}{path.removeprefix('gpu')}" if place else path
         groups.setdefault(kind, []).append((where, text.strip()))
     about = {"uuid": uuid, "pci_bus_id": pci_bus_id}
     return [
-        _issue(kind, _REPORTED[kind], ", ".join(dict.fromkeys(where for where, _ in found)), found[0][1], **about)
+        _issue(kind, _MESSAGES[kind], ", ".join(dict.fromkeys(where for where, _ in found)), found[0][1], **about)
         for kind, found in groups.items()
     ]
 
