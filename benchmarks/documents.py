@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-__all__ = ["captures", "eight_gpus", "many_gpus"]
+__all__ = ["captures", "eight_gpus", "many_gpus", "sample_csv"]
 
 _FIXTURES = Path(__file__).parents[1] / "fixtures" / "nvidia-smi"
 _GPU = re.compile(rb"\t<gpu id=.*?</gpu>\n", re.DOTALL)
@@ -28,6 +28,20 @@ def many_gpus(count: int) -> bytes:
     head, tail = document[: document.index(bodies[0])], document[document.rindex(b"</nvidia_smi_log>") :]
     gpus = (_renamed(bodies[number % len(bodies)], number) for number in range(count))
     return re.sub(rb"<attached_gpus>\d+", b"<attached_gpus>%d" % count, head) + b"".join(gpus) + tail
+
+
+def sample_csv(count: int) -> str:
+    """The same host's sample query with another number of GPUs, whose use of memory and whose power all differ."""
+    text = (_FIXTURES / "dgx-a100-mig" / "smi" / "query-gpu-sample.csv").read_text(encoding="utf-8")
+    bodies = [line.split(", ") for line in text.splitlines()]
+    rows = []
+    for number in range(count):
+        cells = list(bodies[number % len(bodies)])
+        used = 4 + 101 * number
+        cells[0] = f"GPU-{number:08x}{cells[0][12:]}"
+        cells[2], cells[4], cells[8] = str(used), str(81049 - used), f"{58 + number * 0.43:.2f}"
+        rows.append(", ".join(cells))
+    return "\n".join(rows) + "\n"
 
 
 def captures() -> dict[str, bytes]:

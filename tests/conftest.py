@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 
 # `ci` finds the same examples each time, so that a run that passed passes again; `long` looks for new ones.
 settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True)
-settings.register_profile("long", deadline=None, max_examples=2000)
+settings.register_profile("long", deadline=None, max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 

@@ -32,8 +32,12 @@ if TYPE_CHECKING:
     from gpuinv.sections.seal import SealedSection, seal, verify
     from gpuinv.smi.compute_cap import parse_compute_cap
     from gpuinv.smi.gpu_list import parse_smi_list
+    from gpuinv.smi.mig_tables import parse_mig_profiles
+    from gpuinv.smi.nvlink import parse_nvlink_remote, parse_nvlink_status
+    from gpuinv.smi.query_gpu import parse_query_gpu
     from gpuinv.smi.query_xml import parse_smi_xml
     from gpuinv.smi.records import SmiSnapshot, Snapshot
+    from gpuinv.smi.topology import parse_topology
     from gpuinv.versions import DriverVersion
 
 __all__ = [
@@ -67,11 +71,16 @@ __all__ = [
     "enrich",
     "is_known",
     "parse_compute_cap",
+    "parse_mig_profiles",
+    "parse_nvlink_remote",
+    "parse_nvlink_status",
     "parse_pci_function",
     "parse_proc_information",
     "parse_proc_version",
+    "parse_query_gpu",
     "parse_smi_list",
     "parse_smi_xml",
+    "parse_topology",
     "seal",
     "verify",
 ]
@@ -114,6 +123,11 @@ _HOMES = {
     "parse_smi_xml": "gpuinv.smi.query_xml",
     "SmiSnapshot": "gpuinv.smi.records",
     "Snapshot": "gpuinv.smi.records",
+    "parse_topology": "gpuinv.smi.topology",
+    "parse_nvlink_status": "gpuinv.smi.nvlink",
+    "parse_nvlink_remote": "gpuinv.smi.nvlink",
+    "parse_mig_profiles": "gpuinv.smi.mig_tables",
+    "parse_query_gpu": "gpuinv.smi.query_gpu",
 }
 
 

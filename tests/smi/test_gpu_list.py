@@ -136,7 +136,7 @@ def test_text_around_the_list_is_kept_as_issues() -> None:
     assert [(issue.kind, issue.place, issue.uuid) for issue in found.issues] == [
         (IssueKind.TEXT_AROUND, "line 1", None),
         (IssueKind.TEXT_AROUND, "line 2", A),
-        (IssueKind.TEXT_AROUND, "line 3", None),
+        (IssueKind.TEXT_AROUND, "line 3", A),
     ]
 
 
@@ -188,5 +188,5 @@ def test_the_refusal_shows_what_the_tool_said() -> None:
     with pytest.raises(ParseError) as caught:
         parse_smi_list("\nFailed to initialize NVML: Unknown Error\n")
     assert str(caught.value) == (
-        "nvidia-smi -L: line 2: no GPU in the list: 'Failed to initialize NVML: Unknown Error'"
+        "nvidia-smi -L: line 2: no GPU in the answer: 'Failed to initialize NVML: Unknown Error'"
     )

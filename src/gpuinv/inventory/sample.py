@@ -69,7 +69,9 @@ class PowerReadings:
 
     average_power_draw_mw: Reading[int] = reading("Average over the last second.", unit="mW")
     instant_power_draw_mw: Reading[int] = reading("At this moment.", unit="mW")
-    legacy_power_draw_mw: Reading[int] = reading("The one value of drivers before R570.", unit="mW")
+    legacy_power_draw_mw: Reading[int] = reading(
+        "The one value of drivers before R570, and of the CSV query's `power.draw`.", unit="mW"
+    )
     current_power_limit_mw: Reading[int] = reading("The limit in force.", unit="mW")
 
     @property
@@ -149,11 +151,14 @@ class GpuSample:
         "Why the clocks are not at their maximum: the active ones."
     )
     processes: Reading[tuple[GpuProcess, ...]] = reading("The processes.")
+    compute_app_count: Reading[int] = reading("Compute processes, counted by a source that does not list the others.")
     mig_samples: tuple[MigSample, ...] = doc("Its MIG devices.", default=())
 
     @property
     def compute_process_count(self) -> Reading[int]:
-        """How many processes compute."""
+        """How many processes compute: of the list, else as they were counted without one."""
+        if self.processes is Missing.ABSENT:
+            return self.compute_app_count
         if isinstance(self.processes, Missing):
             return self.processes
         return sum(process.computes for process in self.processes)

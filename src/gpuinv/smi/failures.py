@@ -15,12 +15,23 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from gpuinv.errors import SmiError, SmiFailure
+from gpuinv.readings import Missing
 from gpuinv.smi._text import DeviceFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["FAILURES", "NOT_RUN", "OTHER", "TIMED_OUT", "TOO_LONG", "FailureRule", "failure_rule", "smi_failure"]
+__all__ = [
+    "FAILURES",
+    "NOT_RUN",
+    "OTHER",
+    "TIMED_OUT",
+    "TOO_LONG",
+    "FailureRule",
+    "failure_rule",
+    "reason_of_exit",
+    "smi_failure",
+]
 
 _SEARCHED: Final = 64 * 1024
 """How many bytes at each end of a stream are searched for a failure text."""
@@ -76,14 +87,14 @@ FAILURES: Final[tuple[FailureRule, ...]] = (
     ),
     FailureRule(
         name="no_library",
-        failure=SmiFailure.OTHER,
+        failure=SmiFailure.NO_LIBRARY,
         text=r"NVIDIA-SMI couldn't find libnvidia-ml\.so",
         exit_codes=frozenset({12}),
         hint="the driver's library libnvidia-ml.so.1 was not found: install the driver's libraries, or run ldconfig",
     ),
     FailureRule(
         name="blocked_by_os",
-        failure=SmiFailure.NO_PERMISSION,
+        failure=SmiFailure.BLOCKED,
         text=_fails_with("GPU access blocked by the operating system"),
         exit_codes=frozenset({17}),
         hint="the operating system blocks the GPU: allow its device files in the cgroup or the container; "
@@ -166,13 +177,14 @@ FAILURES: Final[tuple[FailureRule, ...]] = (
     ),
     FailureRule(
         name="inforom_corrupted",
-        failure=SmiFailure.OTHER,
+        failure=SmiFailure.INFOROM_CORRUPTED,
+        text=r"(?:WARNING: )?infoROM is corrupted",
         exit_codes=frozenset({14}),
         hint="the infoROM of a GPU is corrupted: have it serviced",
     ),
     FailureRule(
         name="reset_required",
-        failure=SmiFailure.OTHER,
+        failure=SmiFailure.NEEDS_RESET,
         exit_codes=frozenset({16}),
         hint="a GPU needs a reset: end its processes, then reset it or reboot",
     ),
@@ -207,6 +219,15 @@ OTHER: Final = FailureRule(
 NOT_RUN: Final = frozenset({SmiFailure.NO_TOOL})
 """The failures without a row: nothing ran, `NoDriverError` says so."""
 
+_REASONS: Final = {
+    2: Missing.NOT_SUPPORTED,  # an option that this tool does not know
+    3: Missing.NOT_SUPPORTED,  # not offered by the GPU or the platform
+    4: Missing.NO_PERMISSION,
+    6: Missing.NOT_SUPPORTED,  # nothing found
+    13: Missing.NOT_SUPPORTED,  # the library lacks the function
+    16: Missing.NEEDS_RESET,
+}
+
 _CODES_WITH_TEXT: Final = frozenset[int]().union(*(rule.exit_codes for rule in FAILURES if rule.text))
 
 
@@ -237,6 +258,14 @@ def smi_failure(
 def failure_rule(exit_code: int, *, stdout: bytes = b"", stderr: bytes = b"") -> FailureRule:
     """Return the row that fits what a run that ended by itself printed, and its exit code."""
     return _told(_lines(stdout, stderr), exit_code)
+
+
+def reason_of_exit(exit_code: int) -> Missing:
+    """Why the fields of an optional query are missing, where the tool ended by itself and gave no usable answer.
+
+    NOT_SUPPORTED where it does not know or offer what was asked, NO_PERMISSION, else ERROR.
+    """
+    return _REASONS.get(exit_code, Missing.ERROR)
 
 
 def _output(stdout: bytes, stderr: bytes) -> str:

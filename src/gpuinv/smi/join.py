@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
 from gpuinv.errors import Issue, IssueKind
-from gpuinv.inventory import Gpu, MigInstance
+from gpuinv.inventory import Gpu, MigInstance, NvLink
 from gpuinv.readings import Missing, is_known
-from gpuinv.smi.queries import LIST
+from gpuinv.smi.queries import (
+    COMPUTE_CAP,
+    COMPUTE_INSTANCES,
+    GPU_INSTANCES,
+    LIST,
+    MIG_PROFILES,
+    NVLINK_REMOTE,
+    NVLINK_STATUS,
+    TOPOLOGY,
+    Query,
+)
 
 if TYPE_CHECKING:
     from gpuinv.ids import DeviceId
@@ -17,7 +27,25 @@ if TYPE_CHECKING:
     from gpuinv.smi.gpu_list import ListedGpu, ListedMigDevice, SmiList
     from gpuinv.smi.records import SmiSnapshot
 
-__all__ = ["join_compute_caps", "join_list"]
+__all__ = ["join_compute_caps", "join_list", "mark_missing"]
+
+R = TypeVar("R", Gpu, MigInstance, NvLink)
+
+_GPU_FIELDS = {
+    COMPUTE_CAP: "compute_capability",
+    TOPOLOGY: "topology",
+    NVLINK_STATUS: "nvlinks",
+    MIG_PROFILES: "mig_profiles",
+    GPU_INSTANCES: "gpu_instances",
+}
+"""The field of a GPU that only one optional query fills."""
+
+_ROW_FIELDS = {
+    LIST: ("mig_instances", ("mig_uuid", "mig_profile")),
+    NVLINK_REMOTE: ("nvlinks", ("peer", "remote_link")),
+    COMPUTE_INSTANCES: ("mig_instances", ("compute_instance_profile_id", "placement_start", "placement_size")),
+}
+"""The same for the fields of a GPU's rows."""
 
 
 def join_compute_caps(snapshot: SmiSnapshot, caps: ComputeCaps) -> SmiSnapshot:
@@ -49,6 +77,28 @@ def join_list(snapshot: SmiSnapshot, listed: SmiList) -> SmiSnapshot:
         if uuid not in known:
             issues.append(_issue(f"GPU {other.smi_index} is listed here and not by -q -x", uuid))
     return attrs.evolve(snapshot, gpus=tuple(gpus), issues=(*snapshot.issues, *issues))
+
+
+def mark_missing(snapshot: SmiSnapshot, query: Query, reason: Missing) -> SmiSnapshot:
+    """Say of every field that an optional query would have filled why it is missing; what has a reason keeps it."""
+    gpus = (_marked(gpu, query, reason) for gpu in snapshot.gpus)
+    return attrs.evolve(snapshot, gpus=tuple(gpus))
+
+
+def _marked(gpu: Gpu, query: Query, reason: Missing) -> Gpu:
+    if query in _GPU_FIELDS:
+        return _with_reason(gpu, (_GPU_FIELDS[query],), reason)
+    name, fields = _ROW_FIELDS[query]
+    rows = getattr(gpu, name)
+    if isinstance(rows, Missing):
+        return gpu
+    marked: dict[str, Any] = {name: tuple(_with_reason(row, fields, reason) for row in rows)}
+    return attrs.evolve(gpu, **marked)
+
+
+def _with_reason(record: R, names: tuple[str, ...], reason: Missing) -> R:
+    unread: dict[str, Any] = {name: reason for name in names if getattr(record, name) is Missing.ABSENT}
+    return attrs.evolve(record, **unread) if unread else record
 
 
 def _with_devices(gpu: Gpu, listed: ListedGpu, issues: list[Issue]) -> Gpu:

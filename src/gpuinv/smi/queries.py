@@ -1,10 +1,28 @@
-"""What a full snapshot asks nvidia-smi, in the one spelling that readers, captures and the fake tool share."""
+"""What is asked of nvidia-smi, in the one spelling that readers, captures and replays share."""
 
 from __future__ import annotations
 
 import attrs
 
-__all__ = ["COMPUTE_CAP", "FULL", "LIST", "MAX_OUTPUT_BYTES", "OVERALL_SECONDS", "QUERY_SECONDS", "TOOL", "Query"]
+__all__ = [
+    "COMPUTE_CAP",
+    "COMPUTE_INSTANCES",
+    "COMPUTE_INSTANCE_PROFILES",
+    "FULL",
+    "GPU_INSTANCES",
+    "LIST",
+    "MAX_OUTPUT_BYTES",
+    "MIG_PLACEMENTS",
+    "MIG_PROFILES",
+    "NVLINK_ERRORS",
+    "NVLINK_REMOTE",
+    "NVLINK_STATUS",
+    "OVERALL_SECONDS",
+    "QUERY_SECONDS",
+    "TOOL",
+    "TOPOLOGY",
+    "Query",
+]
 
 TOOL = "nvidia-smi"
 
@@ -39,3 +57,12 @@ class Query:
 FULL = Query(("-q", "-x"), required=True)
 LIST = Query(("-L",))
 COMPUTE_CAP = Query(("--query-gpu=uuid,compute_cap", "--format=csv,noheader"))
+TOPOLOGY = Query(("topo", "-m"))
+NVLINK_STATUS = Query(("nvlink", "-s"))
+NVLINK_REMOTE = Query(("nvlink", "-R"))
+NVLINK_ERRORS = Query(("nvlink", "-e"))
+MIG_PROFILES = Query(("mig", "-lgip"))
+GPU_INSTANCES = Query(("mig", "-lgi"))
+COMPUTE_INSTANCES = Query(("mig", "-lci"))
+MIG_PLACEMENTS = Query(("mig", "-lgipp"))
+COMPUTE_INSTANCE_PROFILES = Query(("mig", "-lcip"))
