@@ -1,4 +1,4 @@
-"""The project's checks, one session each; plain `nox` runs all of them but the benchmarks."""
+"""The project's checks, one session each; plain `nox` runs all of them but `bench` and `live`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def layers(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Pytest on every Python found, with coverage on one; arguments after `--` go to pytest, without coverage."""
     session.install(".", *_group("tests"))
-    pytest = ["pytest", "-m", "not corpus"]
+    pytest = ["pytest", "-m", "not corpus and not live"]
     if session.python != MEASURED or session.posargs:
         session.run(*pytest, *session.posargs)
         return
@@ -103,7 +103,9 @@ def tests(session: nox.Session) -> None:
 def property(session: nox.Session) -> None:  # noqa: A001 - the session's name
     """Run the hypothesis suites, with far more examples than `tests` takes."""
     session.install(".", *_group("tests"))
-    session.run("pytest", "-m", "property and not corpus", *session.posargs, env={"HYPOTHESIS_PROFILE": "long"})
+    session.run(
+        "pytest", "-m", "property and not corpus and not live", *session.posargs, env={"HYPOTHESIS_PROFILE": "long"}
+    )
 
 
 @nox.session
@@ -113,6 +115,13 @@ def corpus(session: nox.Session) -> None:
         session.skip("GPUINV_CORPUS is not set: no captured outputs to read")
     session.install(".", *_group("tests"))
     session.run("pytest", "-m", "corpus", *session.posargs)
+
+
+@nox.session
+def live(session: nox.Session) -> None:
+    """Read the GPUs of this machine; without nvidia-smi the tests are skipped, and say so."""
+    session.install(".", *_group("tests"))
+    session.run("pytest", "-m", "live", "-s", "tests/live", *session.posargs)
 
 
 @nox.session

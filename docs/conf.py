@@ -38,7 +38,8 @@ def _describe_fields(_app: Sphinx, what: str, _name: str, obj: object, _options:
     """Add a record's fields to its docstring: type, meaning, unit."""
     fields = _fields(obj) if what == "class" and isinstance(obj, type) else []
     if fields:
-        types = inspect.get_annotations(obj)  # type: ignore[arg-type] # a class, as it has fields
+        bases = reversed(inspect.getmro(obj))  # type: ignore[arg-type] # a class, as it has fields
+        types = {name: text for base in bases for name, text in inspect.get_annotations(base).items()}
         lines += ["", "Attributes:"]
     for field in fields:
         unit = f" Unit: {field.metadata['unit']}." if field.metadata.get("unit") else ""

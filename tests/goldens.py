@@ -19,6 +19,7 @@ from gpuinv.sections.seal import decoded_view, seal
 from gpuinv.testing import replay
 from tests import reference_pages
 from tests.cli import hosts
+from tests.cli.outputs import OUTPUTS
 from tests.cli.running import gpuinv
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ def inventory_page(name: str, width: int) -> str:
     return gpuinv("inventory", "--replay", hosts.FIXTURES / name, width=width).text
 
 
+def samples_page(name: str, width: int) -> str:
+    return gpuinv("samples", "--replay", hosts.FIXTURES / name, width=width).text
+
+
 def page_of(host: Callable[[Path], Path], width: int) -> str:
     """What a person sees of a host that is made for it, standard error last."""
     with tempfile.TemporaryDirectory() as directory:
@@ -53,8 +58,8 @@ def page_of(host: Callable[[Path], Path], width: int) -> str:
     return outcome.text + outcome.stderr
 
 
-def parsed_page(kind: str, output: str) -> str:
-    return gpuinv("parse", kind, hosts.FIXTURES / output).text
+def parsed_page(kind: str) -> str:
+    return gpuinv("parse", kind, "-", stdin=OUTPUTS[kind]).text
 
 
 GOLDENS: dict[str, Callable[[], str]] = {
@@ -68,8 +73,9 @@ GOLDENS: dict[str, Callable[[], str]] = {
     f"{_SHOWN}/troubled.120.txt": partial(page_of, hosts.troubled_host, 120),
     f"{_SHOWN}/without-smi.80.txt": partial(page_of, hosts.without_smi, 80),
     f"{_SHOWN}/stopped-driver.80.txt": partial(page_of, hosts.stopped_driver, 80),
-    f"{_SHOWN}/parse-q-x.80.txt": partial(parsed_page, "q-x", "dgx-a100-mig/smi/q-x.xml"),
-    f"{_SHOWN}/parse-L.80.txt": partial(parsed_page, "L", "dgx-a100-mig/smi/L.txt"),
+    **{f"{_SHOWN}/samples-{name}.80.txt": partial(samples_page, name, 80) for name in hosts.HOSTS},
+    f"{_SHOWN}/samples-dgx-a100-mig.120.txt": partial(samples_page, "dgx-a100-mig", 120),
+    **{f"{_SHOWN}/parse-{kind}.80.txt": partial(parsed_page, kind) for kind in OUTPUTS},
     **reference_pages.PAGES,
 }
 

@@ -135,9 +135,10 @@ class PciBusId:
         """The spelling of the driver's log lines, which leaves the function out: `0000:f1:00`."""
         return f"{self.domain:04x}:{self.bus:02x}:{self.device:02x}"
 
-    def matches_truncated(self, other: PciBusId) -> bool:
-        """Whether `other` is this address with its domain cut to 16 bits, as old kernels print it."""
-        return attrs.evolve(self, domain=self.domain & 0xFFFF) == other
+    @property
+    def truncated(self) -> PciBusId:
+        """The address with its domain cut to 16 bits, as old kernels print it."""
+        return attrs.evolve(self, domain=self.domain & 0xFFFF)
 
 
 @attrs.frozen(order=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 COMMAND = [sys.executable, "-m", "gpuinv.cli"]
 PAGE = ["inventory", "--replay", str(hosts.FIXTURES / "dgx-a100-mig")]
+SAMPLES = ["samples", *PAGE[1:]]
 LIST = str(hosts.FIXTURES / "dgx-a100-mig/smi/L.txt")
 
 
@@ -27,7 +28,7 @@ def test_version() -> None:
     assert (outcome.exit_code, outcome.text) == (0, f"gpuinv {version('gpuinv')}\n")
 
 
-@pytest.mark.parametrize("argv", [(), ("inventory",), ("parse",)])
+@pytest.mark.parametrize("argv", [(), ("inventory",), ("samples",), ("parse",)])
 @pytest.mark.parametrize("option", ["--help", "-h"])
 def test_help_has_examples_and_fits_the_screen(argv: tuple[str, ...], option: str) -> None:
     outcome = gpuinv(*argv, option)
@@ -64,7 +65,7 @@ def test_errors_become_exit_codes(monkeypatch: pytest.MonkeyPatch, error: BaseEx
     def fail(*_: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr(inventory_module, "_host", fail)
+    monkeypatch.setattr(inventory_module, "chosen_host", fail)
     outcome = gpuinv("inventory")
     assert outcome.exit_code == exit_code
     assert outcome.stdout == b""
@@ -92,7 +93,19 @@ def ran(*argv: str, **options: object) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run([*COMMAND, *argv], check=False, stderr=subprocess.PIPE, **options)  # type: ignore[call-overload,no-any-return]
 
 
-@pytest.mark.parametrize("argv", [PAGE, [*PAGE, "--content"], [*PAGE, "--json"], ["--help"], ["parse", "L", LIST]])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        PAGE,
+        [*PAGE, "--content"],
+        [*PAGE, "--json"],
+        SAMPLES,
+        [*SAMPLES, "--watch=9"],
+        [*SAMPLES, "--watch=9", "--json"],
+        ["--help"],
+        ["parse", "L", LIST],
+    ],
+)
 def test_a_reader_that_goes_away(argv: list[str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Protocol
@@ -321,3 +322,30 @@ def test_a_local_host_is_this_machine() -> None:
     assert host.smi == LocalSmi()
     assert host.tree == LocalTree("/")
     assert host.tree.read("/proc/version").startswith(b"Linux version ")
+
+
+@pytest.mark.parametrize("script", HANGS.values(), ids=HANGS)
+def test_a_run_that_is_stopped_ends_soon_with_every_process(install: Install, tmp_path: Path, script: str) -> None:
+    install(f"#!/bin/sh\ntouch {tmp_path}/started\n{script}\n")
+    stop = threading.Event()
+
+    def stopping() -> None:
+        eventually((tmp_path / "started").exists)
+        stop.set()
+
+    thread = threading.Thread(target=stopping)
+    thread.start()
+    result = LocalSmi().run(["topo", "-m"], timeout=LONG, stop=stop)
+    thread.join()
+    assert (result.exit_code, result.timed_out, result.truncated) == (None, False, False)
+    assert result.seconds < LONG / 2
+    assert eventually(lambda: all(map(is_dead, map(int, result.stdout.split()))))
+
+
+def test_a_run_that_may_be_stopped_and_is_not_ends_by_itself(install: Install) -> None:
+    install("#!/bin/sh\nexec >&- 2>&-\nsleep 0.2\nexit 3\n")
+    result = LocalSmi().run([], timeout=LONG, stop=threading.Event())
+    assert (result.exit_code, result.timed_out) == (3, False)
+    install("#!/bin/sh\nsleep 60\n")
+    result = LocalSmi().run([], timeout=0.2, stop=threading.Event())
+    assert (result.exit_code, result.timed_out) == (None, True)

@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuinv.errors import SmiError, SmiFailure
-from gpuinv.smi.failures import FAILURES, NOT_RUN, OTHER, TIMED_OUT, TOO_LONG, failure_rule, smi_failure
+from gpuinv.readings import Missing
+from gpuinv.smi.failures import (
+    FAILURES,
+    NOT_RUN,
+    OTHER,
+    TIMED_OUT,
+    TOO_LONG,
+    FailureRule,
+    failure_rule,
+    smi_failure,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,6 +70,13 @@ def said(text: bytes, exit_code: int = 255) -> str:
         (b"No devices were found\n", "no_devices"),
         (b"No devices found.\n", "no_devices"),
         (b"\n  No devices were found  \n\n", "no_devices"),
+        (b"WARNING: infoROM is corrupted at gpu 0000:B3:00.0\n", "inforom_corrupted"),
+        (b"Unable to reset GPU 0000:01:00.0: GPU requires reset\n", "reset_required"),
+        (b"Failed to destroy GPU instances: In use by another client\n", "in_use"),
+        (b'Field "compute_cap" is not a valid field to query.\n', "bad_argument"),
+        (b"ERROR: Option -m is missing its value. Please run 'nvidia-smi -h' for help.\n", "bad_argument"),
+        (b"Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n", "bad_argument"),
+        (b"Failed to display compute instances: Insufficient Permissions\n", "no_permission"),
         (b"Failed to display GPU instance profiles: Unknown Error\n", "other"),
         (b"No MIG-supported devices found.\n", "other"),
         (b"", "other"),
@@ -133,7 +150,16 @@ def test_a_text_weighs_more_than_the_exit_code() -> None:
     ("exit_code", "failure"),
     [
         (0, SmiFailure.NOT_XML),
+        (1, SmiFailure.OTHER),
         (2, SmiFailure.OTHER),
+        (3, SmiFailure.OTHER),
+        (5, SmiFailure.OTHER),
+        (6, SmiFailure.OTHER),
+        (7, SmiFailure.OTHER),
+        (11, SmiFailure.OTHER),
+        (14, SmiFailure.INFOROM_CORRUPTED),
+        (16, SmiFailure.NEEDS_RESET),
+        (19, SmiFailure.OTHER),
         (4, SmiFailure.NO_PERMISSION),
         (9, SmiFailure.DRIVER_NOT_RUNNING),
         (12, SmiFailure.NO_LIBRARY),
@@ -182,6 +208,63 @@ def test_every_failure_has_a_row_and_every_row_a_hint_and_a_mark() -> None:
     assert len(set(codes)) == len(codes)
 
 
+def spellings(rule: FailureRule) -> list[str]:
+    """Text that a row is recognised by, one for each of its alternatives."""
+    plain = (rule.text or "").replace("(?:Failed|Unable) to [^<]*: ", "Failed to do it: ").replace("(?:WARNING: )?", "")
+    plain = plain.replace("(?:were )?", "").replace(r"\.?$", "").replace(r"\.", ".").replace(".*", '"x"')
+    return [part.replace("(?:", "").replace(")", "") for part in plain.split("|")] if plain else []
+
+
+@pytest.mark.parametrize("rule", FAILURES, ids=lambda rule: rule.name)
+def test_no_row_is_shadowed(rule: FailureRule) -> None:
+    """Each of its texts and each of its codes is recognised as this row's."""
+    for text in spellings(rule):
+        assert said(f"{text}\n".encode()) == rule.name
+    for code in rule.exit_codes:
+        assert failure_rule(code).name == rule.name
+        assert failure_rule(code, stdout=b"words\n").name == rule.name
+
+
+def test_the_hints_of_gpus_are_for_rows_that_name_some() -> None:
+    assert [rule.name for rule in ALL if "{" in rule.hint] == ["gpu_lost"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "codes"),
+    [
+        (Missing.NOT_SUPPORTED, {2, 3, 6, 13}),
+        (Missing.NO_PERMISSION, {4}),
+        (Missing.NEEDS_RESET, {16}),
+    ],
+)
+def test_why_the_fields_of_a_query_are_missing(reason: Missing, codes: set[int]) -> None:
+    assert {code for code in range(-64, 300) if failure_rule(code).reason is reason} == codes
+    assert {rule.reason for rule in ALL} == {*REASONS, Missing.ERROR}
+
+
+REASONS = (Missing.NOT_SUPPORTED, Missing.NO_PERMISSION, Missing.NEEDS_RESET)
+
+
+def test_a_text_gives_the_reason_whatever_the_code() -> None:
+    denied = b"Failed to display compute instances: Insufficient Permissions\n"
+    refused = b'Field "compute_cap" is not a valid field to query.\n'
+    for code in (0, 2, 4, 255):
+        assert failure_rule(code, stdout=denied).reason is Missing.NO_PERMISSION
+        assert failure_rule(code, stderr=refused).reason is Missing.NOT_SUPPORTED
+    assert failure_rule(None, stdout=denied).reason is Missing.ERROR
+    assert failure_rule(None, stdout=denied, timed_out=True) is TIMED_OUT
+
+
+def test_wsl_without_a_gpu() -> None:
+    """The second sentence stands behind a blank line and alone means the same."""
+    second = b"Failed to properly shut down NVML: Driver Not Loaded\n"
+    for text in (NOT_RUNNING + b"\n" + second, b"\n" + second, second + NOT_RUNNING):
+        for code in (9, 255, 0):
+            error = smi_failure(ARGV, exit_code=code, stdout=text)
+            assert error.failure is SmiFailure.DRIVER_NOT_RUNNING
+    assert smi_failure(ARGV, exit_code=9, stdout=NOT_RUNNING, stderr=second).failure is SmiFailure.DRIVER_NOT_RUNNING
+
+
 @pytest.mark.property
 @given(exit_code=st.none() | st.integers(-64, 300), stdout=st.binary(), stderr=st.binary(), timed_out=st.booleans())
 def test_every_result_has_a_meaning(exit_code: int | None, stdout: bytes, stderr: bytes, timed_out: bool) -> None:  # noqa: FBT001 - drawn
@@ -201,14 +284,34 @@ EXPECTED = {
     "not-found": "gpu_lost",
     "unknown-error-gpu-glued": "gpu_lost",
     "unknown-error-stderr": "gpu_lost",
+    "field-double-bit-ecc": "bad_argument",
+    "field-clocks-app-sm": "bad_argument",
+    "topo-on-windows": "bad_argument",
+    "mig-dgi-in-use": "in_use",
+    "mig-cgi-in-use": "in_use",
+    "no-mig": "other",  # its exit code, 6, says that nothing was found
+    "lgip-unknown-error": "other",
+}
+LOST_GPUS = {
+    "gpu-lost": "GPU 00000000:05:00.0",
+    "gpu-lost-after-row": "GPU 00000000:0A:00.0",
+    "not-found": "GPU 00000000:01:00.0",
+    "unknown-error-gpu-glued": "GPU 00000000:25:00.0",
+    "unknown-error-stderr": "GPU 00000000:44:00.0",
 }
 
 
 @pytest.mark.corpus
 def test_captured_failures(corpus: Path) -> None:
-    found = {
-        path.stem.partition("-")[2]: failure_rule(255, stdout=path.read_bytes()).name
-        for path in sorted((corpus / "text" / "failures").glob("*.txt"))
+    texts = {
+        path.stem.partition("-")[2]: path.read_bytes() for path in sorted((corpus / "text" / "failures").glob("*.txt"))
     }
-    assert found
-    assert {name: rule for name, rule in found.items() if rule != "other"} == EXPECTED
+    for stream in ("stdout", "stderr"):
+        errors = {
+            name: smi_failure(ARGV, exit_code=255, **{stream: text})  # type: ignore[arg-type] # one of the streams
+            for name, text in texts.items()
+        }
+        rules = {name: failure_rule(255, stdout=text).name for name, text in texts.items()}
+        assert rules == EXPECTED
+        lost = {name: error.hint.partition(" fell")[0] for name, error in errors.items() if rules[name] == "gpu_lost"}
+        assert lost == LOST_GPUS

@@ -288,3 +288,13 @@ def test_a_whole_host(fixtures_dir: Path) -> None:
             (number, True, "nvswitch:") for number in range(12)
         ]
         assert sum(peer.kind == "NV" for peer in gpu.topology) == 5
+
+
+def test_the_farthest_connection_has_one_name_whatever_the_release_calls_it() -> None:
+    matrix = "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \t{0}\t0-7\nGPU1\t{0}\t X \t8-15\n"
+    base = snapshot(U[0], U[1], attached=2)
+    old, new = (
+        join_topology(base, parse_topology(matrix.format(name)), smi_indices(base, None)) for name in ("SOC", "SYS")
+    )
+    assert old == new
+    assert old.gpus[0].topology == (TopologyPeer(peer=U[1], kind="SYS"),)

@@ -156,7 +156,7 @@ def test_a_gpu_instance_without_compute_instances_is_seen_here_alone() -> None:
 
 @pytest.mark.parametrize("text", ["No GPU instances found: Not Found", lgi("3 MIG 1g.5gb 19 7 0:1")])
 def test_mig_on_and_nothing_listed_is_an_empty_list(text: str) -> None:
-    before = snapshot(gpu(0), gpu(1, mig=False), gpu(2, mig=Missing.NOT_SUPPORTED), gpu(3, mig=False))
+    before = snapshot(gpu(0), gpu(1, mig=False), gpu(2, mig=Missing.NOT_SUPPORTED), gpu(3))
     joined = join_gpu_instances(before, parse_gpu_instances(text), BY_INDEX)
     assert [instance_ids(each) for each in joined.gpus[:3]] == [[], Missing.ABSENT, Missing.ABSENT]
 
@@ -215,7 +215,7 @@ def test_what_is_listed_is_a_fact_whatever_the_mode() -> None:
 
 def test_a_device_gets_its_profile_id_and_placement_and_keeps_its_name() -> None:
     before = snapshot(gpu(0, device(1, 0), device(1, 1, Missing.ABSENT), device(2, 0, "3g.40gb")))
-    text = lci("0 2 MIG 3g.40gb 2 0 0:3", "0 1 MIG 3g.21gb 0 1 1:1", "0 1 MIG 3g.21gb 0 0 0:1")
+    text = lci("0 2 MIG 3g.40gb 2 0 0:3", "0 1 MIG 3g.40gb+me 0 1 1:1", "0 1 MIG 2c.3g.40gb 0 0 0:1")
     joined = join_compute_instances(before, parse_compute_instances(text), BY_INDEX)
     assert devices(joined.gpus[0]) == [
         attrs.evolve(each, compute_instance_profile_id=profile, placement_start=start, placement_size=size)
@@ -235,7 +235,7 @@ def test_an_old_driver_gives_the_profile_id_alone() -> None:
 def test_both_forms_of_uuid_stay_as_they_are() -> None:
     uuids = [MIG_UUID, MigUuid(f"MIG-{UUIDS[0]}/2/0")]
     both = [attrs.evolve(device(gi), mig_uuid=uuid) for gi, uuid in zip((1, 2), uuids, strict=True)]
-    text = lci("0 1 MIG 1g.5gb 0 0 0:1", "0 2 MIG 1g.5gb 0 0 0:1")
+    text = lci("0 1 MIG 3g.40gb 0 0 0:1", "0 2 MIG 1g.5gb 0 0 0:1")
     joined = join_compute_instances(snapshot(gpu(0, *both)), parse_compute_instances(text), BY_INDEX)
     assert [each.mig_uuid for each in devices(joined.gpus[0])] == uuids
 
@@ -328,3 +328,24 @@ def test_the_order_of_the_rows_does_not_matter_and_once_is_enough() -> None:
     assert twice == once
     assert isinstance(once.gpus[0].mig_profiles, tuple)
     assert all(isinstance(each, MigProfile) for each in once.gpus[0].mig_profiles)
+
+
+# --- listings of another moment
+
+
+def test_instances_of_a_gpu_that_is_not_in_mig_mode_show_that_the_indices_moved() -> None:
+    before = snapshot(gpu(0, mig=False), gpu(1, device(1)))
+    instances = join_gpu_instances(before, parse_gpu_instances(lgi("0 MIG 1g.5gb 19 1 0:1")), BY_INDEX)
+    assert [instance_ids(each) for each in instances.gpus] == [Missing.ABSENT, Missing.NOT_AVAILABLE]
+    devices_of = join_compute_instances(before, parse_compute_instances(lci("0 1 MIG 1g.5gb 0 0 0:1")), BY_INDEX)
+    assert devices_of.gpus == before.gpus
+    message = "GPU 0 has instances and is not in MIG mode; no row is trusted"
+    assert [messages(each) for each in (instances, devices_of)] == [[(message, UUIDS[0])]] * 2
+
+
+def test_a_row_of_another_profile_shows_that_the_names_are_another_devices() -> None:
+    before = snapshot(gpu(0, device(1, 0, "3g.40gb")))
+    joined = join_compute_instances(before, parse_compute_instances(lci("0 1 MIG 2g.20gb 1 0 0:2")), BY_INDEX)
+    (found,) = devices(joined.gpus[0])
+    assert (found.mig_uuid, found.mig_profile) == (Missing.NOT_AVAILABLE, Missing.NOT_AVAILABLE)
+    assert (found.compute_instance_profile_id, found.placement_start, found.placement_size) == (1, 0, 2)

@@ -9,7 +9,7 @@ import pytest
 from gpuinv.errors import IssueKind, ParseError
 from gpuinv.ids import GpuUuid, PciBusId, PciId
 from gpuinv.inventory import Layer
-from gpuinv.readings import Missing
+from gpuinv.readings import Missing, known_or
 from gpuinv.smi.query_xml import parse_smi_xml
 from gpuinv.versions import DriverVersion
 from tests.smi import xml_builder as build
@@ -300,32 +300,73 @@ def test_a_gpu_inside_a_gpu_is_no_gpu() -> None:
     ("values", "expected"),
     [
         (["1", "2"], 1),
-        (["N/A", "2"], 2),
+        (["N/A", "2"], Missing.NOT_SUPPORTED),
         (["2", "N/A"], 2),
         (["", "N/A"], Missing.NOT_AVAILABLE),
     ],
 )
-def test_of_two_equal_elements_the_first_with_a_value_stands(values: list[str], expected: int | Missing) -> None:
+def test_of_an_element_that_stands_twice_the_first_counts(values: list[str], expected: int | Missing) -> None:
     snapshot = parse_smi_xml(build.document(build.gpu(minor_number=values)))
     assert snapshot.gpus[0].minor_number == expected
+    assert snapshot.unread == ("gpu/minor_number",)
 
 
-def test_of_two_equal_lists_the_first_with_a_value_stands() -> None:
+def test_of_a_list_that_stands_twice_the_first_counts() -> None:
     gpu = build.gpu(
-        mig_devices=["N/A", {"mig_device": [build.mig_device(1, 0)]}, {"mig_device": [build.mig_device(2, 0)]}],
-        processes=[
-            "N/A",
-            {"process_info": [build.process(7, "C", "a")]},
-            {"process_info": [build.process(8, "C", "b")]},
-        ],
+        mig_devices=[{"mig_device": [build.mig_device(1, 0)]}, {"mig_device": [build.mig_device(2, 0)]}],
+        processes=["N/A", {"process_info": [build.process(8, "C", "b")]}],
         clocks_throttle_reasons="N/A",
         clocks_event_reasons={"clocks_event_reason_gpu_idle": "Active"},
     )
     snapshot = parse_smi_xml(build.document(gpu))
     (instance,) = snapshot.gpus[0].mig_instances  # type: ignore[misc] # it has a value
     assert instance.gpu_instance_id == snapshot.samples[0].mig_samples[0].gpu_instance_id == 1
-    assert [process.pid for process in snapshot.samples[0].processes] == [7]  # type: ignore[union-attr]
-    assert snapshot.samples[0].clocks_event_reasons == ("gpu_idle",)
+    assert snapshot.samples[0].processes is Missing.NOT_SUPPORTED
+    assert snapshot.samples[0].clocks_event_reasons is Missing.NOT_SUPPORTED
+    assert snapshot.unread == ("gpu/clocks_event_reasons", "gpu/mig_devices", "gpu/processes")
+
+
+# What a process may call itself to be taken for something else.
+FORGERIES = [
+    ("<!--", "-->"),
+    ("<![CDATA[", "]]>"),
+    ("a & b <c>", "</nvidia_smi_log>"),
+    ("</process_name><note>GPU is lost</note><process_name>", "<process_name>"),
+    (
+        "x</process_name></process_info></processes><ecc_errors><volatile><dram_uncorrectable>7</dram_uncorrectable>",
+        '</process_name></process_info></processes></gpu><gpu id="00000000:09:00.0"><processes><process_info>',
+    ),
+    (
+        "x</process_name></process_info></processes><gpu_recovery_action>Reset</gpu_recovery_action><processes>",
+        "<process_info><process_name>y",
+    ),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), FORGERIES)
+def test_a_process_name_is_a_name_whatever_it_says(first: str, second: str) -> None:
+    """As the tool prints it: a line for each element, the name as it is."""
+    gpus = "".join(
+        f'\t<gpu id="00000000:0{number}:00.0">\n\t\t<uuid>{build.uuid(number)}</uuid>\n\t\t<processes>\n'
+        f"\t\t\t<process_info>\n\t\t\t\t<process_name>{name}</process_name>\n\t\t\t</process_info>\n"
+        "\t\t</processes>\n\t</gpu>\n"
+        for number, name in ((1, first), (2, second))
+    )
+    snapshot = parse_smi_xml(f"<nvidia_smi_log>\n{gpus}</nvidia_smi_log>\n")
+    assert [gpu.uuid for gpu in snapshot.gpus] == [build.uuid(1), build.uuid(2)]
+    assert [gpu.gpu_lost for gpu in snapshot.gpus] == [False, False]
+    assert snapshot.gpus[0].ecc_errors.volatile.uncorrected_total is Missing.ABSENT
+    names = [process.process_name for sample in snapshot.samples for process in known_or(sample.processes, ())]
+    assert names == [first, second]
+    assert [issue.kind for issue in snapshot.issues] == [IssueKind.REPAIRED]
+    assert snapshot.unread == ()
+
+
+def test_more_gpus_than_any_host_has_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpuinv.smi.query_xml.MAX_GPUS", 2)
+    assert len(parse_smi_xml(build.document(build.gpu(1), build.gpu(2))).gpus) == 2
+    with pytest.raises(ParseError, match="more than 2 GPUs"):
+        parse_smi_xml(build.document(build.gpu(1), build.gpu(2), build.gpu(3)))
 
 
 def test_another_document_is_refused() -> None:

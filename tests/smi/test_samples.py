@@ -48,7 +48,7 @@ def test_a_row_is_a_sample() -> None:
                 fb_memory=MemoryUsage(total_mib=32510, used_mib=4, reserved_mib=338, free_mib=32168),
                 utilization=Utilization(gpu_util_percent=7, memory_util_percent=3),
                 temperature=Temperature(gpu_temp_c=35),
-                power=PowerReadings(legacy_power_draw_mw=41200, current_power_limit_mw=300000),
+                power=PowerReadings(legacy_power_draw_mw=41200, requested_power_limit_mw=300000),
                 clocks=Clocks(sm_clock_mhz=1290, mem_clock_mhz=877),
                 performance_state="P0",
             ),

@@ -140,7 +140,7 @@ def test_a_breach_of_the_format_is_named_with_its_place(
     ("text", "message"),
     [
         (b"", "line 1, column 1: not JSON"),
-        (b'{"format": 1,\n}', "line 2, column 1: not JSON"),
+        (b'{"format": 1\n;}', "line 2, column 1: not JSON"),
         (b'{"format": 1, "x": NaN}', "NaN is no JSON number"),
         (b'"\xff"', "not JSON: 'utf-8' codec"),
         (b"[" * 100_000, "not JSON"),

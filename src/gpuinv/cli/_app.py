@@ -11,6 +11,7 @@ from gpuinv.cli import _exit
 from gpuinv.cli._screen import abandon
 from gpuinv.cli.inventory import inventory
 from gpuinv.cli.parse import parse
+from gpuinv.cli.samples import samples
 from gpuinv.errors import GpuInvError
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def app(context: click.Context) -> None:
 
 
 app.add_command(inventory)
+app.add_command(samples)
 app.add_command(parse)
 
 

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-__all__ = ["GAP", "aligned", "filled", "table", "wrapped"]
+__all__ = ["GAP", "aligned", "chunked", "filled", "table", "wrapped"]
 
 GAP = "  "
 _NARROWEST = 16
@@ -41,6 +41,29 @@ def table(rows: Sequence[Sequence[str]], width: int, *, right: Collection[int] =
         [f"{_padded(first, room)}{GAP}{cells}".rstrip(), *more]
         for (first, *more), cells in zip(folded, rest, strict=True)
     ]
+
+
+def chunked(rows: Sequence[Sequence[str]], width: int, *, right: Collection[int] = ()) -> list[list[str]]:
+    """Rows of equal length as tables of as many columns as fit, each behind the first column.
+
+    A row that has nothing in a table's columns is not in it. A line is longer than `width` only where one column alone
+    is too wide.
+    """
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    parts: list[list[int]] = [[]]
+    for number, wide in enumerate(widths[1:], 1):
+        taken = widths[0] + sum(len(GAP) + widths[each] for each in parts[-1])
+        if parts[-1] and taken + len(GAP) + wide > width:
+            parts.append([])
+        parts[-1].append(number)
+    return [_part(rows, [0, *part], right) for part in parts]
+
+
+def _part(rows: Sequence[Sequence[str]], columns: Sequence[int], right: Collection[int]) -> list[str]:
+    """Some of the columns, of the rows that have something there."""
+    cells = [[row[column] for column in columns] for row in rows if any(row[column] for column in columns[1:])]
+    to_the_right = [place for place, column in enumerate(columns) if column in right]
+    return [GAP.join(row).rstrip() for row in aligned(cells, right=to_the_right)]
 
 
 def filled(parts: Iterable[str], width: int, *, indent: str = "") -> list[str]:

@@ -16,12 +16,14 @@ from gpuinv.readings import Missing, is_known, known_or
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from gpuinv.cli._notes import Note
     from gpuinv.inventory import Gpu, MigInstance
     from gpuinv.readings import Reading
 
-__all__ = ["gpu_lines"]
+__all__ = ["INDENT", "gpu_lines", "note_lines"]
 
-_INDENT = "   "
+INDENT = "   "
+"""Of what stands below a GPU's row."""
 _HEADER = ["GPU", "Memory", "ECC", "corr.", "uncorr.", "Remapped", "MIG"]
 _RIGHT = (1, 3, 4, 5)
 _SEAT_HEADER = ["Bus id", "NUMA", "Minor"]
@@ -46,9 +48,9 @@ def gpu_lines(gpus: Sequence[Gpu], width: int) -> list[Text]:
     lines = [Text(line, "bold") for line in header]
     for gpu, row, place, devices in zip(by_index, rows, places, _devices(by_index), strict=True):
         lines += [Text(line) for line in row]
-        lines += [Text(line, "dim") for line in filled(place, width, indent=_INDENT)]
-        lines += [Text(line) for device in devices for line in filled(device, width, indent=_INDENT)]
-        lines += _note_lines(gpu, width)
+        lines += [Text(line, "dim") for line in filled(place, width, indent=INDENT)]
+        lines += [Text(line) for device in devices for line in filled(device, width, indent=INDENT)]
+        lines += note_lines(notes(gpu), width)
     return lines + (_legend(by_index, width) if asked else [])
 
 
@@ -157,11 +159,12 @@ def _device(device: MigInstance) -> list[str]:
     return [place, value(device.mig_profile), mib(device.fb_total_mib), _uuid(device.mig_uuid, f"UUID {NONE}")]
 
 
-def _note_lines(gpu: Gpu, width: int) -> list[Text]:
+def note_lines(notes: Iterable[Note], width: int) -> list[Text]:
+    """Notes below a GPU."""
     lines = []
-    for note in notes(gpu):
+    for note in notes:
         mark, style = ("!", "red") if note.serious else ("·", "")
-        lines += [Text(line, style) for line in wrapped(note.text, width, first=f"{_INDENT}{mark} ", indent="     ")]
+        lines += [Text(line, style) for line in wrapped(note.text, width, first=f"{INDENT}{mark} ", indent="     ")]
     return lines
 
 

@@ -10,12 +10,12 @@ from gpuinv.cli._words import REASONS, TELLING, clean, count
 from gpuinv.readings import Missing, is_known, known_or
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from gpuinv.inventory import Gpu
     from gpuinv.readings import Reading
 
-__all__ = ["Note", "notes"]
+__all__ = ["Note", "missing_notes", "notes", "worst"]
 
 
 @attrs.frozen
@@ -24,12 +24,16 @@ class Note:
 
     text: str
     serious: bool = True
+    reason: Missing | None = None
+    """Why something is missing, where the note is about that."""
 
 
 def notes(gpu: Gpu) -> list[Note]:
     """Every note of a GPU, the worst first."""
     said = [*_state(gpu), *_repairs(gpu), *_mig_errors(gpu)]
-    return [Note(text) for text in said] + [Note(text, serious=False) for text in (*_changes(gpu), *_missing(gpu))]
+    passed_over = {Missing.LOST} if gpu.gpu_lost else set()
+    missing = [note for note in missing_notes(_shown(gpu)) if note.reason not in passed_over]
+    return [Note(text) for text in said] + [Note(text, serious=False) for text in _changes(gpu)] + missing
 
 
 def _state(gpu: Gpu) -> Iterator[str]:
@@ -84,17 +88,6 @@ def _changes(gpu: Gpu) -> Iterator[str]:
         yield "no MIG devices"
 
 
-def _missing(gpu: Gpu) -> Iterator[str]:
-    """What the row shows as a dash for a reason that tells something, one note a reason."""
-    by_reason: dict[Missing, list[str]] = {}
-    for name, reading in _shown(gpu).items():
-        if isinstance(reading, Missing):
-            by_reason.setdefault(reading, []).append(name)
-    for reason in TELLING:
-        if reason in by_reason and not (gpu.gpu_lost and reason is Missing.LOST):
-            yield f"{REASONS[reason]}: {', '.join(by_reason[reason])}"
-
-
 def _shown(gpu: Gpu) -> dict[str, Reading[object]]:
     volatile, aggregate, rows = gpu.ecc_errors.volatile, gpu.ecc_errors.aggregate, gpu.remapped_rows
     return {
@@ -105,7 +98,7 @@ def _shown(gpu: Gpu) -> dict[str, Reading[object]]:
         "aggregate corrected errors": aggregate.corrected_total,
         "volatile uncorrected errors": volatile.uncorrected_total,
         "aggregate uncorrected errors": aggregate.uncorrected_total,
-        "remapped rows": _worst(
+        "remapped rows": worst(
             rows.remapped_row_corr, rows.remapped_row_unc, rows.row_remap_pending, rows.row_remap_failure
         ),
         "MIG mode": gpu.mig_mode.current_mig,
@@ -117,6 +110,19 @@ def _shown(gpu: Gpu) -> dict[str, Reading[object]]:
     }
 
 
-def _worst(*readings: Reading[object]) -> Reading[object]:
+def worst(*readings: Reading[object]) -> Reading[object]:
     """The reason that tells most among several readings; else the first of them."""
     return next((reason for reason in TELLING if reason in readings), readings[0])
+
+
+def missing_notes(shown: Mapping[str, Reading[object]]) -> list[Note]:
+    """What is shown as a dash for a reason that tells something, by name: one note a reason."""
+    by_reason: dict[Missing, list[str]] = {}
+    for name, reading in shown.items():
+        if isinstance(reading, Missing):
+            by_reason.setdefault(reading, []).append(name)
+    return [
+        Note(f"{REASONS[reason]}: {', '.join(by_reason[reason])}", serious=False, reason=reason)
+        for reason in TELLING
+        if reason in by_reason
+    ]

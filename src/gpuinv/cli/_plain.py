@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from typing import Any, cast
 
 import attrs
@@ -18,9 +19,10 @@ _AS_TEXT = (DeviceId, DriverVersion, PciBusId, PciId)
 
 
 def plain(value: object) -> Any:  # noqa: ANN401 - any JSON value
-    """Records become objects, tuples arrays, a missing value `{"missing": "<reason>"}`, identities and enums text.
+    """Records and mappings become objects, tuples arrays, a missing value `{"missing": "<reason>"}`.
 
-    A counter that may need 64 bits is a decimal string, as in canonical bytes.
+    Identities and enums are text. So are numbers whose digits a reader of JSON could lose: a `Decimal` (`25.781`, a
+    speed in GB/s), and a counter that may need 64 bits, as in canonical bytes.
     """
     if isinstance(value, Missing):
         return {"missing": value.value}
@@ -28,6 +30,8 @@ def plain(value: object) -> Any:  # noqa: ANN401 - any JSON value
         return value.value
     if isinstance(value, tuple):
         return [plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
     if attrs.has(type(value)) and not isinstance(value, _AS_TEXT):
         fields: tuple[attrs.Attribute[Any], ...] = attrs.fields(cast("type[attrs.AttrsInstance]", type(value)))
         return {field.name: _field(field, getattr(value, field.name)) for field in fields}

@@ -9,34 +9,43 @@ from rich.text import Text
 
 from gpuinv.cli._columns import GAP, aligned, filled, wrapped
 from gpuinv.cli._gpus import gpu_lines
-from gpuinv.cli._words import count, mib, value, with_reason
-from gpuinv.readings import Missing, Reading, is_known
+from gpuinv.cli._samples import sample_lines
+from gpuinv.cli._words import count, value, with_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gpuinv.inventory import Gpu, GpuSample
     from gpuinv.smi.compute_cap import ComputeCaps
     from gpuinv.smi.gpu_list import ListedGpu, SmiList
     from gpuinv.smi.records import SmiSnapshot
 
-__all__ = ["capability_lines", "field_lines", "list_lines", "snapshot_lines", "unread_lines"]
+__all__ = ["capability_lines", "field_lines", "list_lines", "listing", "snapshot_lines", "unread_lines"]
 
-_SAMPLE_HEADER = ["GPU", "used", "busy", "temperature", "power", "state", "processes"]
+
+def listing(values: dict[str, Any], width: int) -> list[Text]:
+    """Names, each with its value, or with the reason why there is none."""
+    longest = max(map(len, values), default=0)
+    lines: list[Text] = []
+    for name, reading in values.items():
+        first, indent = f"{name:<{longest}}{GAP}", " " * (longest + len(GAP))
+        lines += [Text(line) for line in wrapped(with_reason(reading), width, first=first, indent=indent)]
+    return lines
 
 
 def field_lines(record: attrs.AttrsInstance, width: int) -> list[Text]:
     """A flat record: each field with its value, or the reason why there is none."""
     fields = [field.name for field in attrs.fields(type(record)) if field.name not in {"issues", "unread"}]
-    return _listing({name: getattr(record, name) for name in fields}, width)
+    return listing({name: getattr(record, name) for name in fields}, width)
 
 
 def snapshot_lines(snapshot: SmiSnapshot, width: int) -> list[Text]:
     """The document's own facts, its GPUs, and what they were doing."""
     names = ("driver_version", "cuda_driver_version", "attached_gpus", "timestamp", "dtd")
-    lines = _listing({name: getattr(snapshot, name) for name in names}, width)
+    lines = listing({name: getattr(snapshot, name) for name in names}, width)
     if snapshot.gpus:
-        lines += [Text(), *gpu_lines(snapshot.gpus, width), Text(), *_sample_lines(snapshot)]
+        indices = [f"{gpu.gpu_index:<2}" for gpu in snapshot.gpus]
+        lines += [Text(), *gpu_lines(snapshot.gpus, width)]
+        lines += [Text(), *sample_lines(snapshot.samples, width, names=indices)]
     return lines
 
 
@@ -48,7 +57,7 @@ def list_lines(listed: SmiList, width: int) -> list[Text]:
 
 def capability_lines(caps: ComputeCaps, width: int) -> list[Text]:
     """The compute capability of each GPU."""
-    return _listing({str(uuid): capability for uuid, capability in caps.by_uuid}, width) or [Text("no GPUs")]
+    return listing({str(uuid): capability for uuid, capability in caps.by_uuid}, width) or [Text("no GPUs")]
 
 
 def unread_lines(unread: Sequence[str], width: int) -> list[Text]:
@@ -59,40 +68,7 @@ def unread_lines(unread: Sequence[str], width: int) -> list[Text]:
     return [Text(), Text(f"{count(len(unread), 'element path')} not read", "bold"), *(Text(line) for line in lines)]
 
 
-def _listing(values: dict[str, Any], width: int) -> list[Text]:
-    longest = max(map(len, values), default=0)
-    lines: list[Text] = []
-    for name, reading in values.items():
-        first, indent = f"{name:<{longest}}{GAP}", " " * (longest + len(GAP))
-        lines += [Text(line) for line in wrapped(with_reason(reading), width, first=first, indent=indent)]
-    return lines
-
-
 def _listed(gpu: ListedGpu) -> Iterator[list[str]]:
     yield [f"GPU {gpu.smi_index}", value(gpu.product_name), with_reason(gpu.uuid)]
     for device in gpu.mig_devices:
         yield [f"  MIG {device.mig_device_index}", value(device.mig_profile), with_reason(device.mig_uuid)]
-
-
-def _sample_lines(snapshot: SmiSnapshot) -> list[Text]:
-    pairs = zip(snapshot.gpus, snapshot.samples, strict=True)
-    rows = [_SAMPLE_HEADER, *(_sample(gpu, sample) for gpu, sample in pairs)]
-    header, *lines = (GAP.join(cells) for cells in aligned(rows, right=(1, 2, 3, 4)))
-    return [Text(header, "bold"), *map(Text, lines)]
-
-
-def _sample(gpu: Gpu, sample: GpuSample) -> list[str]:
-    power = sample.power.power_draw_mw
-    return [
-        str(gpu.gpu_index),
-        mib(sample.fb_memory.used_mib),
-        _with_unit(sample.utilization.gpu_util_percent, "%"),
-        _with_unit(sample.temperature.gpu_temp_c, "°C"),
-        f"{power / 1000:.1f} W" if is_known(power) else value(power),
-        value(sample.performance_state),
-        value(len(sample.processes) if is_known(sample.processes) else sample.processes),
-    ]
-
-
-def _with_unit(reading: Reading[int], unit: str) -> str:
-    return value(reading) if isinstance(reading, Missing) else f"{reading} {unit}"

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from rich.text import Text
 
-__all__ = ["abandon", "as_json", "screen_width", "show", "write"]
+__all__ = ["abandon", "as_json", "board", "is_screen", "screen_width", "show", "write"]
 
 _NARROWEST = 60
 
@@ -54,9 +56,32 @@ def abandon() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def as_json(data: object, *, sort_keys: bool = False) -> bytes:
+def as_json(data: object, *, sort_keys: bool = False, one_line: bool = False) -> bytes:
     """JSON that any terminal and any encoding survives, with a newline at its end."""
-    return json.dumps(data, indent=2, sort_keys=sort_keys).encode() + b"\n"
+    layout: dict[str, Any] = {"separators": (",", ":")} if one_line else {"indent": 2}
+    return json.dumps(data, sort_keys=sort_keys, **layout).encode() + b"\n"
+
+
+def is_screen() -> bool:
+    """Whether a page can be drawn over the one before. `FORCE_COLOR` makes no screen of a pipe."""
+    console = _console()
+    return console.file.isatty() and not console.is_dumb_terminal
+
+
+@contextlib.contextmanager
+def board() -> Iterator[Callable[[Iterable[Text]], None]]:
+    """A place on the screen where a page replaces the one before; the last one stays."""
+    console = _console()
+    # Nothing else is printed meanwhile, so that no stream needs to be redirected around the page.
+    with Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as live:
+        yield lambda lines: live.update(Group(*(_encodable(line, console.encoding) for line in lines)), refresh=True)
+
+
+def _encodable(line: Text, encoding: str) -> Text:
+    """The line without what the encoding lacks; every such character becomes one `?`, so that styles stay in place."""
+    encodable = line.copy()
+    encodable.plain = line.plain.encode(encoding, "replace").decode(encoding)
+    return encodable
 
 
 def _console() -> Console:

@@ -33,9 +33,9 @@ TELLING: Final = (Missing.LOST, Missing.NEEDS_RESET, Missing.ERROR, Missing.NO_P
 _LIMIT = 160
 
 
-def clean(text: object) -> str:
-    """Foreign text on one line: no control character reaches the terminal."""
-    return shorten(str(text), _LIMIT)
+def clean(text: object, limit: int = _LIMIT) -> str:
+    """Foreign text on one line, cut where it is longer: no control character reaches the terminal."""
+    return shorten(str(text), limit)
 
 
 def value(reading: object) -> str:

@@ -10,11 +10,11 @@ from rich.text import Text
 from gpuinv.cli._columns import wrapped
 from gpuinv.cli._exit import NO, YES
 from gpuinv.cli._gpus import gpu_lines
+from gpuinv.cli._hosts import chosen_host
 from gpuinv.cli._issues import issue_lines, log_issues
 from gpuinv.cli._screen import as_json, screen_width, show, write
 from gpuinv.cli._words import count, value
 from gpuinv.errors import Issue, SmiError
-from gpuinv.host import LocalHost
 from gpuinv.host.gpus import read_gpus, read_procfs
 from gpuinv.inventory import Layer
 from gpuinv.readings import known_or
@@ -59,7 +59,7 @@ def inventory(directory: str | None, *, as_data: bool, as_bytes: bool, strict: b
     """
     if as_data and as_bytes:
         raise click.UsageError("--json and --content exclude each other")
-    host = _host(directory)
+    host = chosen_host(directory)
     snapshot = _snapshot(host, for_person=not (as_data or as_bytes))
     sealed = seal(snapshot.section)
     if as_data or as_bytes:
@@ -68,14 +68,6 @@ def inventory(directory: str | None, *, as_data: bool, as_bytes: bool, strict: b
     else:
         show(_page(snapshot.section, snapshot.issues, sealed))
     return NO if strict and snapshot.issues else YES
-
-
-def _host(directory: str | None) -> Host:
-    if directory is None:
-        return LocalHost()
-    from gpuinv.testing import replay
-
-    return replay(directory)
 
 
 def _snapshot(host: Host, *, for_person: bool) -> Snapshot:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from gpuinv.cli._exit import YES
+from gpuinv.cli._header import header_fields
 from gpuinv.cli._issues import issue_lines
 from gpuinv.cli._kinds import KINDS, Kind
 from gpuinv.cli._plain import plain
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["parse"]
 
 _STDIN = "-"
+_WITH_FIELDS = ", ".join(kind.name for kind in KINDS.values() if kind.fields is not None)
 _WIDEST = max(map(len, KINDS))
 _KIND_LINES = "\n".join(f"  {kind.name:<{_WIDEST}}  {kind.reads}" for kind in KINDS.values())
 _EPILOG = f"""\b
@@ -36,6 +38,7 @@ Kinds, and what each is the output or the file of:
 \b
 Examples:
   nvidia-smi -q -x | gpuinv parse q-x -
+  gpuinv parse query-gpu saved.csv --fields uuid,fan.speed
   gpuinv parse q-x saved.xml --json | jq .unread
   gpuinv parse proc-version /proc/driver/nvidia/version
 """
@@ -44,15 +47,18 @@ Examples:
 @click.command(epilog=_EPILOG, short_help="Parse one output of nvidia-smi, or one file of the driver.")
 @click.argument("kind", type=click.Choice(list(KINDS)), metavar="KIND")
 @click.argument("file", metavar="FILE")
+@click.option("--fields", metavar="A,B,C", help="What the query asked for, where FILE has no header that says it.")
 @click.option("--json", "as_data", is_flag=True, help="Print everything that was read as JSON.")
-def parse(kind: str, file: str, *, as_data: bool) -> int:
+def parse(kind: str, file: str, *, fields: str | None, as_data: bool) -> int:
     """Parse FILE, one output of nvidia-smi or one file of the driver; - is standard input.
 
     Shown are its records, the issues met, and the parts that gpuinv does not know. What cannot be read is one line on
     standard error and exit code 2.
     """
     row = KINDS[kind]
-    record = _record(row, file)
+    if fields is not None and row.fields is None:
+        raise click.UsageError(f"--fields is for {_WITH_FIELDS}; the fields of {kind} are always the same")
+    record = _record(row, file, _names(fields))
     if as_data:
         write(as_json(_data(row, record)))
     else:
@@ -60,14 +66,42 @@ def parse(kind: str, file: str, *, as_data: bool) -> int:
     return YES
 
 
-def _record(kind: Kind, file: str) -> object:
+def _names(fields: str | None) -> tuple[str, ...]:
+    """The fields that were asked for; none where the option is not given.
+
+    Raises:
+        UsageError: a name is missing.
+    """
+    names = () if fields is None else tuple(name.strip() for name in fields.split(","))
+    if not all(names):
+        raise click.UsageError("--fields takes the names of the query with commas between them, as it was asked")
+    return names
+
+
+def _record(kind: Kind, file: str, fields: tuple[str, ...]) -> object:
     name = "standard input" if file == _STDIN else clean(file)
     data = _content(file, name)
     try:
-        return kind.parse(data)
+        return kind.parse(data, fields or _fields_of(kind, data))
     except ParseError as error:
         source = f"{name}: {error.source}"
         raise ParseError(source, error.message, place=error.place, text=error.text) from error
+    except UsageError as error:
+        raise UsageError(f"{name}: {error}") from error
+
+
+def _fields_of(kind: Kind, data: bytes) -> tuple[str, ...]:
+    """What a query asked for by its header, else what such a query asks for by default.
+
+    Raises:
+        UsageError: there is neither.
+    """
+    if kind.fields is None:
+        return ()
+    fields = header_fields(data, source=kind.reads) or kind.fields
+    if not fields:
+        raise UsageError("no header names the fields; give them with --fields, in the order of the query")
+    return fields
 
 
 def _content(file: str, name: str) -> bytes:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import threading
 import time
+from threading import Event
 from typing import IO, TYPE_CHECKING, Final, cast
 
 import attrs
@@ -26,14 +27,22 @@ _LAST_READS: Final = 16
 """How many chunks are still taken from the pipes after the kill: one full pipe of the usual size and more."""
 _GRACE_SECONDS: Final = 1.0
 """How long a killed process may take to go; one that waits inside the kernel for a wedged GPU never does."""
+_LOOK_SECONDS: Final = 0.05
+"""How often a run that may be stopped looks whether it was."""
 
 
-def run_bounded(
-    executable: str, argv: tuple[str, ...], *, timeout: float, limit: int, env: Mapping[str, str]
+def run_bounded(  # noqa: PLR0913 - what is run, and each of its bounds
+    executable: str,
+    argv: tuple[str, ...],
+    *,
+    timeout: float,
+    limit: int,
+    env: Mapping[str, str],
+    stop: Event | None = None,
 ) -> CommandResult:
     """Run `executable` as `argv`; kill its process group after `timeout` seconds, or beyond `limit` bytes of a stream.
 
-    Only a process that left the group on purpose outlives the call.
+    So it is when `stop` is set. Only a process that left the group on purpose outlives the call.
 
     Raises:
         OSError: it could not be started.
@@ -49,17 +58,37 @@ def run_bounded(
         env=env,
         start_new_session=True,
     )
+    bound = _Bound(started + timeout, stop)
     with _Streams.of(process, limit) as streams:
-        exit_code = _attend(process, streams, started + timeout)
+        exit_code = _attend(process, streams, bound)
         return CommandResult(
             argv=argv,
             stdout=bytes(streams.stdout[:limit]),
             stderr=bytes(streams.stderr[:limit]),
             exit_code=exit_code,
             seconds=time.monotonic() - started,
-            timed_out=exit_code is None and not streams.full,
+            timed_out=exit_code is None and not streams.full and not bound.stopped,
             truncated=streams.full,
         )
+
+
+@attrs.frozen
+class _Bound:
+    """Until when a run may last: a time of the monotonic clock, or sooner when it is stopped."""
+
+    deadline: float
+    stop: Event | None
+
+    @property
+    def stopped(self) -> bool:
+        return self.stop is not None and self.stop.is_set()
+
+    def left(self) -> float:
+        """How many seconds may pass before the next look; none where the run is over."""
+        remaining = self.deadline - time.monotonic()
+        if self.stop is not None:
+            remaining = 0 if self.stop.is_set() else min(remaining, _LOOK_SECONDS)
+        return max(remaining, 0)
 
 
 @attrs.define
@@ -94,13 +123,13 @@ class _Streams:
         """Whether a stream has brought more than is kept of it."""
         return max(len(self.stdout), len(self.stderr)) > self.limit
 
-    def read_until(self, deadline: float) -> bool:
+    def read_until(self, bound: _Bound) -> bool:
         """Read until both streams end; False where the time or the room ran out first."""
         while self.selector.get_map() and not self.full:
-            remaining = deadline - time.monotonic()
-            if remaining <= 0:
+            seconds = bound.left()
+            if not seconds:
                 return False
-            self._read_once(remaining)
+            self._read_once(seconds)
         return not self.full
 
     def read_rest(self) -> None:
@@ -119,22 +148,31 @@ class _Streams:
         return bool(ready)
 
 
-def _attend(process: subprocess.Popen[bytes], streams: _Streams, deadline: float) -> int | None:
+def _attend(process: subprocess.Popen[bytes], streams: _Streams, bound: _Bound) -> int | None:
     """Read and wait; the exit code, or None where the process had to be killed.
 
     The leader is never reaped before its group is killed: until then its number cannot pass to another process.
     """
     try:
-        if streams.read_until(deadline):
-            return process.wait(max(deadline - time.monotonic(), 0))
-    except subprocess.TimeoutExpired:
-        pass
+        exit_code = _ended(process, bound) if streams.read_until(bound) else None
     except BaseException:
         _kill(process)
         raise
-    _kill(process)
-    streams.read_rest()
-    return None
+    if exit_code is None:
+        _kill(process)
+        streams.read_rest()
+    return exit_code
+
+
+def _ended(process: subprocess.Popen[bytes], bound: _Bound) -> int | None:
+    """The exit code of a process that closed its streams; None where it did not end in time."""
+    while True:
+        seconds = bound.left()
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            if not seconds:
+                return None
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -18,6 +18,7 @@ from gpuinv.smi.queries import MAX_OUTPUT_BYTES, TOOL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from threading import Event
 
 __all__ = ["LocalHost", "LocalSmi", "LocalTree", "find_smi"]
 
@@ -49,9 +50,10 @@ class LocalSmi:
 
     path: str | None = None
 
-    def run(self, args: Sequence[str], *, timeout: float) -> CommandResult:
+    def run(self, args: Sequence[str], *, timeout: float, stop: Event | None = None) -> CommandResult:
         """Run nvidia-smi with `args`; after `timeout` seconds it is killed with every process that it started.
 
+        Soon after another thread sets `stop` it is killed too; the result has no exit code then and is not timed out.
         A timeout of 0 or less runs nothing and gives a result that timed out. A tool that cannot be started gives exit
         code 126 and the reason as its standard error.
 
@@ -67,13 +69,13 @@ class LocalSmi:
             raise NoDriverError(argv)
         if timeout <= 0:
             return CommandResult(argv=argv, timed_out=True)
-        return _run(executable, argv, timeout)
+        return _run(executable, argv, timeout, stop)
 
 
-def _run(executable: str, argv: tuple[str, ...], timeout: float) -> CommandResult:
+def _run(executable: str, argv: tuple[str, ...], timeout: float, stop: Event | None) -> CommandResult:
     env = {**os.environ, "LC_ALL": "C"}
     try:
-        return run_bounded(executable, argv, timeout=timeout, limit=MAX_OUTPUT_BYTES, env=env)
+        return run_bounded(executable, argv, timeout=timeout, limit=MAX_OUTPUT_BYTES, env=env, stop=stop)
     except OSError as error:
         if isinstance(error, FileNotFoundError) and not Path(executable).exists():
             raise NoDriverError(argv) from error

@@ -12,6 +12,7 @@ import attrs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from threading import Event
 
 __all__ = ["MAX_ENTRIES", "MAX_FILE_BYTES", "CommandResult", "FileTree", "Host", "SmiRunner"]
 
@@ -34,7 +35,7 @@ class CommandResult:
     stdout: bytes = attrs.field(default=b"", repr=False)
     stderr: bytes = attrs.field(default=b"", repr=False)
     exit_code: int | None = None
-    """The exit status; -N where signal N ended the tool; None where gpuinv did."""
+    """The exit status; -N where signal N ended the tool; None where its runner did."""
     seconds: float = 0.0
     """How long it ran, by a monotonic clock."""
     timed_out: bool = False
@@ -53,12 +54,17 @@ class CommandResult:
 
 
 class SmiRunner(Protocol):
-    """Runs nvidia-smi."""
+    """Runs nvidia-smi.
 
-    def run(self, args: Sequence[str], *, timeout: float) -> CommandResult:
-        """Run nvidia-smi with `args` for at most `timeout` seconds.
+    A snapshot's optional queries run side by side: `run` is called from several threads at once.
+    """
 
-        However the tool fails, its result is returned; `gpuinv.smi.failures` says what it means.
+    def run(self, args: Sequence[str], *, timeout: float, stop: Event | None = None) -> CommandResult:
+        """Run nvidia-smi with `args` for at most `timeout` seconds, which are more than 0.
+
+        However the tool fails, its result is returned; `gpuinv.smi.failures` says what it means. `stop` is set by
+        another thread when nobody wants the answer any more, after an interrupt above all. The caller waits for `run`
+        to return, so one that may take long ends then, with whatever result; one that answers soon need not look at it.
 
         Raises:
             NoDriverError: the host has no nvidia-smi.

@@ -43,28 +43,30 @@ def read_samples(smi: SmiRunner, *, clock: Callable[[], float] = time.monotonic)
         SmiError: nvidia-smi did not answer.
     """
     reader = SmiReader(smi, clock)
+    answer: Samples | GpuInvError
     try:
-        answer: Samples | GpuInvError = _csv(reader)
+        answer = _csv(reader)
     except (ParseError, SmiError) as error:
         answer = error
     fallback = sample_fallback(answer)
-    if isinstance(answer, Samples) and fallback is None:
-        return GpuSamples(samples=answer.samples, issues=answer.issues, queries=tuple(reader.queries))
-    if isinstance(answer, SmiError) and fallback is None:
+    if fallback is not None:
+        snapshot = reader.full()
+        samples, issues = snapshot.samples, snapshot.issues
+    elif isinstance(answer, Samples):
+        samples, issues = answer.samples, answer.issues
+    else:
         raise answer
-    # A tool that printed no samples is asked for its full report, whose failure says what is wrong.
-    snapshot = reader.full()
     return GpuSamples(
-        samples=snapshot.samples,
-        fallback=fallback,
-        issues=(*snapshot.issues, *reader.issues),
-        queries=tuple(reader.queries),
+        samples=samples, fallback=fallback, issues=(*issues, *reader.issues), queries=tuple(reader.queries)
     )
 
 
 def _csv(reader: SmiReader) -> Samples:
-    """Both queries; the second is not run where a GPU is in MIG mode, since the full report is needed then."""
+    """Both queries; the second is not run where a GPU is in MIG mode, since the full report is needed then.
+
+    Nor is it where there is no sample to join it to.
+    """
     samples = reader.one(SAMPLE, parse_samples)
-    if samples.mig_enabled:
+    if samples.mig_enabled or not samples.samples:
         return samples
     return join_compute_apps(samples, reader.one(COMPUTE_APPS, parse_compute_apps))

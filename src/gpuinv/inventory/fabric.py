@@ -27,8 +27,8 @@ class NvLink:
 class TopologyPeer:
     """One cell of a GPU's row in the topology matrix."""
 
-    peer: str = doc("The peer GPU's UUID, or the name of a NIC's device.")
-    kind: str = doc("How the two are connected: `NV`, `PIX`, `PXB`, `PHB`, `NODE`, `SYS`.")
+    peer: str = doc("The peer GPU's UUID, else its address; a NIC's device; where it is not known, the tool's label.")
+    kind: str = doc("How the two are connected: `NV`, `PIX`, `PXB`, `PHB`, `NODE`, `SYS` (the `SOC` of old releases).")
     nvlink_count: Reading[int] = reading("How many NVLinks connect them, where they are.")
 
 

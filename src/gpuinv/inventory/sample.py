@@ -73,21 +73,27 @@ class PowerReadings:
         "The one value of drivers before R570, and of the CSV query's `power.draw`.", unit="mW"
     )
     current_power_limit_mw: Reading[int] = reading("The limit in force.", unit="mW")
+    requested_power_limit_mw: Reading[int] = reading(
+        "The limit that was asked for, which is also the CSV query's `power.limit`.", unit="mW"
+    )
 
     @property
     def power_draw_mw(self) -> Reading[int]:
         """The draw as `--query-gpu=power.draw` prints it: the average, else the instant, else the one old value."""
-        for draw in (self.average_power_draw_mw, self.instant_power_draw_mw, self.legacy_power_draw_mw):
-            if not isinstance(draw, Missing):
-                return draw
-        return next(
-            (
-                draw
-                for draw in (self.average_power_draw_mw, self.instant_power_draw_mw, self.legacy_power_draw_mw)
-                if draw is not Missing.ABSENT
-            ),
-            Missing.ABSENT,
-        )
+        return _first(self.average_power_draw_mw, self.instant_power_draw_mw, self.legacy_power_draw_mw)
+
+    @property
+    def power_limit_mw(self) -> Reading[int]:
+        """The limit in force, else the one that was asked for."""
+        return _first(self.current_power_limit_mw, self.requested_power_limit_mw)
+
+
+def _first(*readings: Reading[int]) -> Reading[int]:
+    """The first known value, else the reason of the first that was read at all."""
+    for found in readings:
+        if not isinstance(found, Missing):
+            return found
+    return next((found for found in readings if found is not Missing.ABSENT), Missing.ABSENT)
 
 
 @attrs.frozen(kw_only=True)

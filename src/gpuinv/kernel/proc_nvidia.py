@@ -149,7 +149,7 @@ def _bus_id(entries: Entries, directory: str | None) -> Reading[PciBusId]:
     named: Reading[PciBusId] = v.BUS_ID.read((directory or "").rstrip("/").rpartition("/")[2])
     if isinstance(located, Missing):
         return located if isinstance(named, Missing) else named
-    if not isinstance(named, Missing) and named != located and not located.matches_truncated(named):
+    if not isinstance(named, Missing) and named not in {located, located.truncated}:
         message = f"the directory names {named}; Bus Location stands"
         entries.note(IssueKind.LAYERS_DISAGREE, message, entries.values["Bus Location"])
     return located

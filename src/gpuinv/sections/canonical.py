@@ -20,7 +20,7 @@ from gpuinv.ids import PciBusId, PciId
 from gpuinv.inventory import OpaqueSection, Section
 from gpuinv.inventory._fields import SORT_KEY, WIDE
 from gpuinv.readings import Missing
-from gpuinv.sections._types import item_of, known_part
+from gpuinv.sections._types import is_reading, item_of, known_part
 from gpuinv.versions import DriverVersion
 
 __all__ = ["MAX_SAFE_INTEGER", "MAX_WIDE_INTEGER", "MISSING_KEY", "canonical_bytes", "plain"]
@@ -42,8 +42,8 @@ def canonical_bytes(section: Section) -> bytes:
     """The canonical bytes of a section.
 
     Raises:
-        UsageError: a text with a lone surrogate, or a number that is no integer or beyond the range of its field: 64
-            bits without a sign where it is wide, else 2**53 - 1 on both sides of 0.
+        UsageError: a text with a lone surrogate; a number that is no integer or beyond the range of its field (64 bits
+            without a sign where it is wide, else 2**53 - 1 on both sides of 0); a reason in a field that is no reading.
     """
     if isinstance(section, OpaqueSection):
         return section.content
@@ -62,15 +62,18 @@ def _dumps(data: object) -> str:
 
 @attrs.frozen(eq=False)
 class _Nested:
-    """How a record class is encoded; filled in after it is made, since records may nest."""
+    """How a record class is encoded: of each field the name, the encoder or the plan below, and whether it may miss.
 
-    plan: list[tuple[str, _Encode | None, _Nested | None]]
+    Filled in after it is made, since records may nest.
+    """
+
+    plan: list[tuple[str, _Encode | None, _Nested | None, bool]]
 
 
 @cache
 def _nested(cls: Any) -> _Nested:  # noqa: ANN401 - a record class, which cache takes for unhashable
     attrs.resolve_types(cls)
-    return _Nested([(field.name, *_encoder(field)) for field in attrs.fields(cls)])
+    return _Nested([(field.name, *_encoder(field), is_reading(field.type)) for field in attrs.fields(cls)])
 
 
 def _encoder(field: attrs.Attribute[Any]) -> tuple[_Encode | None, _Nested | None]:
@@ -165,9 +168,11 @@ def _row(record: object, nested: _Nested) -> dict[str, Any]:
 
 def _values(record: object, nested: _Nested, prefix: str, missing: list[dict[str, str]]) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    for name, encode, inner in nested.plan:
+    for name, encode, inner, may_miss in nested.plan:
         value = getattr(record, name)
         if isinstance(value, Missing):
+            if not may_miss:
+                raise UsageError(f"{prefix}{name} is {value!r}, and this field always has a value")
             if value not in _LEFT_OUT:
                 missing.append({"path": prefix + name, "reason": value.value})
         elif encode is not None:

@@ -6,6 +6,7 @@ cut to 16 bits.
 
 from __future__ import annotations
 
+from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -114,10 +115,7 @@ def _match(base: Iterable[Gpu], listed: Iterable[Gpu]) -> tuple[list[tuple[Gpu, 
     partners: dict[int, Gpu] = {}
     for key in (_uuid_and_bus, _uuid, _bus, _seen_nameless):
         _pair(known, free, partners, key)
-    for position, gpu in enumerate(known):
-        other = _truncated(gpu, free) if position not in partners else None
-        if other is not None and sum(rival.pci_bus_id == gpu.pci_bus_id for rival in known) == 1:
-            partners[position] = free.pop(other)
+    _pair_truncated(known, free, partners)
     return [(gpu, partners.get(position)) for position, gpu in enumerate(known)], list(free.values())
 
 
@@ -161,18 +159,18 @@ def _may_be_one(gpu: Gpu, other: Gpu) -> bool:
     return not (is_known(gpu.uuid) and is_known(other.uuid)) or gpu.uuid == other.uuid
 
 
-def _truncated(gpu: Gpu, free: Mapping[int, Gpu]) -> int | None:
-    """The one GPU whose address is that of `gpu` but for a domain that was cut to 16 bits."""
-    if isinstance(gpu.pci_bus_id, Missing):
-        return None
-    found = [
-        number
-        for number, other in free.items()
-        if not isinstance(other.pci_bus_id, Missing)
-        and other.pci_bus_id.matches_truncated(gpu.pci_bus_id)
-        and _may_be_one(gpu, other)
-    ]
-    return found[0] if len(found) == 1 else None
+def _pair_truncated(base: tuple[Gpu, ...], free: dict[int, Gpu], partners: dict[int, Gpu]) -> None:
+    """Pair GPUs whose addresses differ in a domain that was cut to 16 bits, where that leaves no choice."""
+    by_bus: dict[object, list[int]] = {}
+    for number, other in free.items():
+        if not isinstance(other.pci_bus_id, Missing):
+            by_bus.setdefault(other.pci_bus_id.truncated, []).append(number)
+    rivals = Counter(gpu.pci_bus_id for gpu in base)
+    for position, gpu in enumerate(base):
+        numbers = by_bus.get(gpu.pci_bus_id, []) if position not in partners else []
+        found = [number for number in numbers if number in free and _may_be_one(gpu, free[number])]
+        if len(found) == 1 and rivals[gpu.pci_bus_id] == 1:
+            partners[position] = free.pop(found[0])
 
 
 def _merged(base: Gpu, listed: Gpu) -> Gpu:

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 
 from gpuinv.errors import Issue, IssueKind, ParseError
-from gpuinv.ids import PciBusId
 from gpuinv.readings import Missing, Reading, missing_reason
 from gpuinv.smi import _values as v
-from gpuinv.smi._text import Line, failure_issue, lines, refused_field, says_no_devices, unanswered
+from gpuinv.smi._text import Line, failure_issue, lines, named_gpu, refused_field, says_no_devices, unanswered
 from gpuinv.smi._walk import REPORTED
 
 if TYPE_CHECKING:
@@ -39,7 +38,6 @@ _SENTENCES = (
     "No devices",
 )
 _COMPLAINT = re.compile(r"(?:unable to|failed to|nvidia-smi|warning|error)\b", re.IGNORECASE)
-_COMPLAINT_GPU = re.compile(r"\bgpu\s*([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])", re.IGNORECASE | re.ASCII)
 _MESSAGES = {
     IssueKind.BAD_VALUE: "not of the form of its field",
     IssueKind.READ_ERROR: "the driver could not read it",
@@ -170,13 +168,8 @@ def _complaint(line: Line, source: str) -> Issue:
     reason = missing_reason(line.text.rpartition(": ")[2])
     kind = IssueKind.READ_ERROR if reason is None else REPORTED.get(reason, IssueKind.READ_ERROR)
     issue = line.issue(kind, source, "the tool reports a problem")
-    gpu = _COMPLAINT_GPU.search(line.text)
-    return issue if gpu is None else attrs.evolve(issue, pci_bus_id=_bus_id(gpu[1]))
-
-
-def _bus_id(text: str) -> str | None:
-    value = v.BUS_ID.read(text)
-    return str(value) if isinstance(value, PciBusId) else None
+    pci_bus_id = named_gpu(line.text)
+    return issue if pci_bus_id is None else attrs.evolve(issue, pci_bus_id=str(pci_bus_id))
 
 
 def _split(line: Line, width: int, free: int | None, source: str) -> Cells:

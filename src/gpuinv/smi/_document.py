@@ -29,6 +29,8 @@ _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _MARKUP = re.compile(rb"<[!?][^<>]*>")
 _NONCHARACTERS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
+_INDENT = 100  # how far an element may be indented and still be seen to have a line of its own
+_NAME_END = b"</process_name>\n"
 _NAME_OPEN = b"<process_name>"
 _NAME_CLOSE = b"</process_name>"
 _BARE_AMPERSAND = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)")
@@ -79,9 +81,8 @@ class Document:
         issues = self.issues
         if legal != self.body:
             issues += (_bad_characters(self.source, "characters that XML forbids were dropped"),)
-        if body != legal:
-            message = "a process name was not escaped"
-            issues += (Issue(kind=IssueKind.REPAIRED, source=self.source, message=message, place="gpu/processes"),)
+        if body != legal and _escaped(self.source) not in issues:
+            issues += (_escaped(self.source),)
         text = self.text[: self.opening] + _escaped_names(_legal(self.text[self.opening :]))
         return attrs.evolve(self, body=body, text=text, issues=issues)
 
@@ -103,15 +104,18 @@ def find_document(data: bytes | str, source: str) -> Document:
     prolog = _COMMENT.sub(b"", text[start:opening])
     _refuse_declarations(prolog, source)
     rest, clocks = _without_clocks(text[opening:])
-    end = _end(rest, text, source)
-    issues += _around(text[:start] + _MARKUP.sub(b"", prolog).strip(), rest[end:].strip(), source)
+    literal = _with_literal_names(rest)
+    end = _end(literal, text, source)
+    issues += _around(text[:start] + _MARKUP.sub(b"", prolog).strip(), literal[end:].strip(), source)
+    if literal is not rest:
+        issues.append(_escaped(source))
     if any(_misnested(part) for part in clocks):
         message = "supported_clocks was not well formed; it was cut out, since nothing needs it"
         issues.append(Issue(kind=IssueKind.REPAIRED, source=source, message=message, place="gpu/supported_clocks"))
     name = _DTD_NAME.search(prolog)
     return Document(
         source=source,
-        body=rest[:end],
+        body=literal[:end],
         text=text,
         opening=opening,
         dtd=None if name is None else name[1].decode("ascii", errors="replace"),
@@ -142,6 +146,29 @@ def _legal(text: bytes) -> bytes:
     return text
 
 
+def _with_literal_names(text: bytes) -> bytes:
+    """The text with no process name that would be taken for markup.
+
+    A process calls itself what it likes, and the tool may print that as it is: a comment or a tag in a name could hide
+    a GPU or forge a reading. Where the element has a line of its own, as the tool prints it, all between its first and
+    its last tag on that line is the name.
+    """
+    kept: list[bytes] = []
+    done = position = 0
+    while (position := text.find(_NAME_OPEN, position) + len(_NAME_OPEN)) >= len(_NAME_OPEN):
+        if text.startswith(_NAME_END, text.find(b"<", position)):
+            continue  # nearly every name: nothing in it but text
+        if text[max(position - _INDENT, 0) : position].rpartition(b"\n")[2].strip() != _NAME_OPEN:
+            continue
+        line_end = text.find(b"\n", position)
+        close = text.rfind(_NAME_CLOSE, position, line_end if line_end >= 0 else len(text))
+        name = text[position:close] if close >= 0 else b""
+        if b"<" in name:
+            kept += (text[done:position], _literal(name))
+            done = position = close
+    return b"".join((*kept, text[done:])) if kept else text
+
+
 def _escaped_names(text: bytes) -> bytes:
     """The text with its process names made text where they could be taken for markup."""
     before, *parts = text.split(_NAME_OPEN)
@@ -150,7 +177,16 @@ def _escaped_names(text: bytes) -> bytes:
 
 def _escaped_name(text: bytes) -> bytes:
     name, close, rest = text.partition(_NAME_CLOSE)
-    return _BARE_AMPERSAND.sub(b"&amp;", name).replace(b"<", b"&lt;") + close + rest if close else text
+    return _literal(name) + close + rest if close else text
+
+
+def _literal(name: bytes) -> bytes:
+    return _BARE_AMPERSAND.sub(b"&amp;", name).replace(b"<", b"&lt;").replace(b">", b"&gt;")
+
+
+def _escaped(source: str) -> Issue:
+    message = "a process name was not escaped"
+    return Issue(kind=IssueKind.REPAIRED, source=source, message=message, place="gpu/processes")
 
 
 def _bad_characters(source: str, message: str) -> Issue:

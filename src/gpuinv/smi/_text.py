@@ -27,6 +27,7 @@ __all__ = [
     "decode",
     "failure_issue",
     "lines",
+    "named_gpu",
     "refused_field",
     "says_no_devices",
     "unanswered",
@@ -44,6 +45,7 @@ _DEVICE_FAILURE = re.compile(
     rf"(?:(?P<index>[0-9]{{1,3}})\s*:\s*)?(?:(?P<bus_id>{_BUS_ID})\s*:\s*)?(?P<reason>.*)",
     re.IGNORECASE | re.ASCII | re.DOTALL,
 )
+_NAMED_GPU = re.compile(r"\bgpu\s*([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])", re.IGNORECASE | re.ASCII)
 _NO_DEVICES = re.compile(r"No devices (?:were )?found\.?", re.IGNORECASE)
 _REFUSED_FIELD = re.compile(r'Field "([^"]*)" is not a valid field to query\.?', re.IGNORECASE)
 _FAILURE_KINDS = {
@@ -138,6 +140,12 @@ def _bus_id(text: str | None) -> PciBusId | None:
         return None if text is None else PciBusId.parse(text)
     except ParseError:
         return None
+
+
+def named_gpu(text: str) -> PciBusId | None:
+    """The address of the GPU that a sentence is about: `WARNING: infoROM is corrupted at gpu 0000:B3:00.0`."""
+    match = _NAMED_GPU.search(text)
+    return None if match is None else _bus_id(match[1])
 
 
 def failure_issue(line: Line, *, source: str) -> Issue | None:

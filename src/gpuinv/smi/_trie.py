@@ -120,16 +120,20 @@ def _bag(shape: Shape, record: str) -> int:
 
 def choose(
     leaf: Leaf, target: tuple[int, str, int], value: Reading[Any], bags: Bags, ranks: dict[tuple[int, str], int]
-) -> None:
-    """Give a value to a field that several places may fill.
+) -> bool:
+    """Give a value to a field that several places may fill; whether this place was still free to speak.
 
-    A value beats a reason, then the preferred place beats the others; the first of two equal elements stays.
+    A value beats a reason, then the preferred place beats the others. Of an element that stands twice the first one
+    counts, whatever it says: only somebody who wants to be believed repeats what the tool has said.
     """
     bag, name, rank = target
     fields = bags[bag]
+    if name in fields and rank == ranks.get((bag, name), 0):
+        return False
     if name not in fields or _better(leaf, value, fields[name], rank < ranks.get((bag, name), 0)):
         fields[name] = value
         ranks[bag, name] = rank
+    return True
 
 
 def _better(leaf: Leaf, new: Reading[Any], old: Reading[Any], preferred: bool) -> bool:  # noqa: FBT001

@@ -79,7 +79,8 @@ class Walk:
                 for target in entry.targets:
                     bag, name, rank = target
                     if rank or name in bags[bag]:
-                        choose(entry, target, value, bags, self._ranks)
+                        if not choose(entry, target, value, bags, self._ranks):
+                            self.unread.add(entry.path)
                     else:
                         bags[bag][name] = value
             elif entry is None:

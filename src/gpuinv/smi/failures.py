@@ -29,7 +29,6 @@ __all__ = [
     "TOO_LONG",
     "FailureRule",
     "failure_rule",
-    "reason_of_exit",
     "smi_failure",
 ]
 
@@ -46,7 +45,8 @@ class FailureRule:
 
     `text` is matched against the start of each line, case ignored; a row without it is told by its exit codes alone.
     `alone` asks that every line printed match `text`, and that the exit code be none of another row's with a text.
-    `{gpus}` in a hint stands for the GPUs named in the output.
+    `reason` is why the fields of an optional query that failed so are missing. `{gpus}` in a hint stands for the GPUs
+    named in the output.
     """
 
     name: str
@@ -55,6 +55,7 @@ class FailureRule:
     text: str | None = None
     exit_codes: frozenset[int] = frozenset()
     alone: bool = False
+    reason: Missing = Missing.ERROR
 
     def is_printed(self, lines: Iterable[str]) -> bool:
         """Whether the lines of an output say this."""
@@ -105,6 +106,7 @@ FAILURES: Final[tuple[FailureRule, ...]] = (
         failure=SmiFailure.NO_PERMISSION,
         text=_fails_with("Insufficient Permissions"),
         exit_codes=frozenset({4}),
+        reason=Missing.NO_PERMISSION,
         hint="run as root, or give this user access to the /dev/nvidia* files",
     ),
     FailureRule(
@@ -142,19 +144,23 @@ FAILURES: Final[tuple[FailureRule, ...]] = (
     FailureRule(
         name="bad_argument",
         failure=SmiFailure.OTHER,
+        text=r"Field .* is not a valid field to query|ERROR: Option|Invalid combination of input arguments",
         exit_codes=frozenset({2}),
+        reason=Missing.NOT_SUPPORTED,
         hint="this nvidia-smi does not know an option or a field: it may be of another driver branch",
     ),
     FailureRule(
         name="not_offered",
         failure=SmiFailure.OTHER,
         exit_codes=frozenset({3}),
+        reason=Missing.NOT_SUPPORTED,
         hint="the GPU or the platform does not offer this",
     ),
     FailureRule(
         name="nothing_found",
         failure=SmiFailure.OTHER,
         exit_codes=frozenset({6}),
+        reason=Missing.NOT_SUPPORTED,
         hint="what was asked for was not found",
     ),
     FailureRule(
@@ -173,6 +179,7 @@ FAILURES: Final[tuple[FailureRule, ...]] = (
         name="old_library",
         failure=SmiFailure.OTHER,
         exit_codes=frozenset({13}),
+        reason=Missing.NOT_SUPPORTED,
         hint="the driver's library lacks a function that this nvidia-smi needs: install both from one release",
     ),
     FailureRule(
@@ -185,12 +192,15 @@ FAILURES: Final[tuple[FailureRule, ...]] = (
     FailureRule(
         name="reset_required",
         failure=SmiFailure.NEEDS_RESET,
+        text=_fails_with("GPU requires reset"),
         exit_codes=frozenset({16}),
+        reason=Missing.NEEDS_RESET,
         hint="a GPU needs a reset: end its processes, then reset it or reboot",
     ),
     FailureRule(
         name="in_use",
         failure=SmiFailure.OTHER,
+        text=_fails_with("In use by another client"),
         exit_codes=frozenset({19}),
         hint="a GPU is in use: end its processes first",
     ),
@@ -219,15 +229,6 @@ OTHER: Final = FailureRule(
 NOT_RUN: Final = frozenset({SmiFailure.NO_TOOL})
 """The failures without a row: nothing ran, `NoDriverError` says so."""
 
-_REASONS: Final = {
-    2: Missing.NOT_SUPPORTED,  # an option that this tool does not know
-    3: Missing.NOT_SUPPORTED,  # not offered by the GPU or the platform
-    4: Missing.NO_PERMISSION,
-    6: Missing.NOT_SUPPORTED,  # nothing found
-    13: Missing.NOT_SUPPORTED,  # the library lacks the function
-    16: Missing.NEEDS_RESET,
-}
-
 _CODES_WITH_TEXT: Final = frozenset[int]().union(*(rule.exit_codes for rule in FAILURES if rule.text))
 
 
@@ -245,7 +246,7 @@ def smi_failure(
     the caller could not use what was printed: `NOT_XML`, unless a known text says more. The error keeps all of it.
     """
     lines = _lines(stdout, stderr)
-    rule = TIMED_OUT if timed_out else TOO_LONG if exit_code is None else _told(lines, exit_code)
+    rule = _rule(lines, exit_code, timed_out=timed_out)
     return SmiError(
         argv,
         rule.failure,
@@ -255,17 +256,11 @@ def smi_failure(
     )
 
 
-def failure_rule(exit_code: int, *, stdout: bytes = b"", stderr: bytes = b"") -> FailureRule:
-    """Return the row that fits what a run that ended by itself printed, and its exit code."""
-    return _told(_lines(stdout, stderr), exit_code)
-
-
-def reason_of_exit(exit_code: int) -> Missing:
-    """Why the fields of an optional query are missing, where the tool ended by itself and gave no usable answer.
-
-    NOT_SUPPORTED where it does not know or offer what was asked, NO_PERMISSION, else ERROR.
-    """
-    return _REASONS.get(exit_code, Missing.ERROR)
+def failure_rule(
+    exit_code: int | None, *, stdout: bytes = b"", stderr: bytes = b"", timed_out: bool = False
+) -> FailureRule:
+    """Return the row that fits how a run ended and what it printed."""
+    return _rule(_lines(stdout, stderr), exit_code, timed_out=timed_out)
 
 
 def _output(stdout: bytes, stderr: bytes) -> str:
@@ -273,7 +268,11 @@ def _output(stdout: bytes, stderr: bytes) -> str:
     return (stdout + between + stderr).decode("utf-8", "replace")
 
 
-def _told(lines: list[str], exit_code: int) -> FailureRule:
+def _rule(lines: list[str], exit_code: int | None, *, timed_out: bool) -> FailureRule:
+    if timed_out:
+        return TIMED_OUT
+    if exit_code is None:
+        return TOO_LONG
     for rule in FAILURES:
         if rule.is_printed(lines) and not (rule.alone and exit_code in _CODES_WITH_TEXT):
             return rule

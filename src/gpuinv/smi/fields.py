@@ -110,10 +110,12 @@ def _limits(containers: str, noun: str) -> tuple[Field, ...]:
         paths = " ".join(f"{place}/{name}" for name in names.split() for place in places)
         return _gpu(paths, v.MILLIWATTS, f"{noun}.{target}_mw", *also)
 
-    sample = ("GpuSample.power.current_power_limit_mw",) if noun == "Gpu.power_limits" else ()
+    sampled = noun == "Gpu.power_limits"
+    current = ("GpuSample.power.current_power_limit_mw",) if sampled else ()
+    requested = ("GpuSample.power.requested_power_limit_mw",) if sampled else ()
     return (
-        limit("current_power_limit enforced_power_limit power_limit", "current_power_limit", *sample),
-        limit("requested_power_limit power_limit", "requested_power_limit"),
+        limit("current_power_limit enforced_power_limit power_limit", "current_power_limit", *current),
+        limit("requested_power_limit power_limit", "requested_power_limit", *requested),
         *(limit(f"{kind}_power_limit", f"{kind}_power_limit") for kind in ("default", "min", "max")),
     )
 

@@ -27,25 +27,28 @@ if TYPE_CHECKING:
     from gpuinv.smi.gpu_list import ListedGpu, ListedMigDevice, SmiList
     from gpuinv.smi.records import SmiSnapshot
 
-__all__ = ["join_compute_caps", "join_list", "mark_missing"]
+__all__ = ["join_compute_caps", "join_list", "mark_missing", "without_names"]
 
 R = TypeVar("R", Gpu, MigInstance, NvLink)
 
 _GPU_FIELDS = {
-    COMPUTE_CAP: "compute_capability",
-    TOPOLOGY: "topology",
-    NVLINK_STATUS: "nvlinks",
-    MIG_PROFILES: "mig_profiles",
-    GPU_INSTANCES: "gpu_instances",
+    COMPUTE_CAP: ("compute_capability",),
+    TOPOLOGY: ("topology", "gpu_numa_id"),
+    NVLINK_STATUS: ("nvlinks",),
+    MIG_PROFILES: ("mig_profiles",),
 }
-"""The field of a GPU that only one optional query fills."""
+"""The fields of a GPU that only one optional query fills."""
+
+_MIG_FIELDS = {LIST: ("mig_instances",), GPU_INSTANCES: ("gpu_instances",), COMPUTE_INSTANCES: ("mig_instances",)}
+"""The same for GPUs in MIG mode; of others these queries say nothing."""
 
 _ROW_FIELDS = {
     LIST: ("mig_instances", ("mig_uuid", "mig_profile")),
+    NVLINK_STATUS: ("nvlinks", ("up",)),
     NVLINK_REMOTE: ("nvlinks", ("peer", "remote_link")),
     COMPUTE_INSTANCES: ("mig_instances", ("compute_instance_profile_id", "placement_start", "placement_size")),
 }
-"""The same for the fields of a GPU's rows."""
+"""The same for the rows of a GPU."""
 
 
 def join_compute_caps(snapshot: SmiSnapshot, caps: ComputeCaps) -> SmiSnapshot:
@@ -80,17 +83,24 @@ def join_list(snapshot: SmiSnapshot, listed: SmiList) -> SmiSnapshot:
 
 
 def mark_missing(snapshot: SmiSnapshot, query: Query, reason: Missing) -> SmiSnapshot:
-    """Say of every field that an optional query would have filled why it is missing; what has a reason keeps it."""
+    """Say of every field that an optional query would have filled why it is missing; only what is ABSENT changes.
+
+    Every driver knows `-L`, so that a host whose tool refuses it has MIG devices whose names could not be had.
+    """
+    if query is LIST and reason is Missing.NOT_SUPPORTED:
+        reason = Missing.NOT_AVAILABLE
     gpus = (_marked(gpu, query, reason) for gpu in snapshot.gpus)
     return attrs.evolve(snapshot, gpus=tuple(gpus))
 
 
 def _marked(gpu: Gpu, query: Query, reason: Missing) -> Gpu:
-    if query in _GPU_FIELDS:
-        return _with_reason(gpu, (_GPU_FIELDS[query],), reason)
-    name, fields = _ROW_FIELDS[query]
-    rows = getattr(gpu, name)
-    if isinstance(rows, Missing):
+    fields = _GPU_FIELDS.get(query, ())
+    if gpu.mig_mode.current_mig is True:
+        fields += _MIG_FIELDS.get(query, ())
+    gpu = _with_reason(gpu, fields, reason)
+    name, fields = _ROW_FIELDS.get(query, ("", ()))
+    rows = getattr(gpu, name) if name else ()
+    if isinstance(rows, Missing) or not rows:
         return gpu
     marked: dict[str, Any] = {name: tuple(_with_reason(row, fields, reason) for row in rows)}
     return attrs.evolve(gpu, **marked)
@@ -111,10 +121,27 @@ def _with_devices(gpu: Gpu, listed: ListedGpu, issues: list[Issue]) -> Gpu:
         made = tuple(filter(None, map(_instance, by_index.values())))
         _complain(len(listed.mig_devices) - len(made), gpu, issues)
         return attrs.evolve(gpu, mig_instances=made) if made else gpu
+    if {instance.mig_device_index for instance in instances} != set(by_index) and not all(
+        map(_place, by_index.values())
+    ):
+        issues.append(
+            _issue("the MIG devices listed here are not those of -q -x; their names are not trusted", gpu.uuid)
+        )
+        return attrs.evolve(gpu, mig_instances=tuple(map(without_names, instances)))
     left = len(listed.mig_devices) - len(by_index)
     named = tuple(_named(instance, by_index, gpu, issues) for instance in instances)
     _complain(left + len(by_index), gpu, issues)
     return attrs.evolve(gpu, mig_instances=named)
+
+
+def without_names(instance: MigInstance) -> MigInstance:
+    """The instance without UUID and profile: the layout changed between two queries, and they may be another's.
+
+    A UUID of the old form says itself where its instance lies, and stays.
+    """
+    if is_known(instance.mig_uuid) and instance.mig_uuid.device_id is not None:
+        return instance
+    return attrs.evolve(instance, mig_uuid=Missing.NOT_AVAILABLE, mig_profile=Missing.NOT_AVAILABLE)
 
 
 def _named(instance: MigInstance, by_index: dict[int, ListedMigDevice], gpu: Gpu, issues: list[Issue]) -> MigInstance:

@@ -60,8 +60,13 @@ def join_topology(snapshot: SmiSnapshot, topology: Topology, uuid_by_index: Mapp
 
     `uuid_by_index` says which GPU has which of the matrix's indices; `smi_indices` makes it. A peer is the GPU's UUID,
     for a GPU without one its bus id, and the label where neither is known; a NIC is its device's name, else the label.
-    A label that is no GPU of the snapshot, and a GPU without a row, are issues.
+    A label that is no GPU of the snapshot, and a GPU without a row, are issues. A matrix that lacks one of the indices
+    is of another moment, in which the same index may be another GPU: then every row is NOT_AVAILABLE.
     """
+    if not set(uuid_by_index) <= {label.smi_index for label in topology.labels}:
+        issue = _issue(TOPOLOGY.source, "the matrix lacks a GPU that -L lists; no row is trusted")
+        untrusted = tuple(attrs.evolve(gpu, topology=Missing.NOT_AVAILABLE) for gpu in snapshot.gpus)
+        return _joined(snapshot, untrusted, (*topology.issues, issue))
     positions = _positions(snapshot, topology.labels, uuid_by_index)
     peers = {label.label: _peer(label, snapshot, positions, uuid_by_index) for label in topology.labels}
     rows = {positions[row.label]: row for row in reversed(topology.rows) if row.label in positions}
@@ -172,12 +177,17 @@ def _peer(
 
 def _with_row(gpu: Gpu, row: TopologyRow, peers: Mapping[str, str]) -> Gpu:
     topology = tuple(
-        TopologyPeer(peer=peers[column], kind=cell.kind.value, nvlink_count=cell.nvlink_count)
+        TopologyPeer(peer=peers[column], kind=_kind(cell.kind), nvlink_count=cell.nvlink_count)
         for column, cell in row.cells
         if cell.kind is not Connection.X
     )
     gpu_numa_id = gpu.gpu_numa_id if row.gpu_numa_id is Missing.ABSENT else row.gpu_numa_id
     return attrs.evolve(gpu, topology=topology, gpu_numa_id=gpu_numa_id)
+
+
+def _kind(connection: Connection) -> str:
+    """The connection's name; one fact has one name in the inventory, whatever the release of the tool calls it."""
+    return Connection.SYS.value if connection is Connection.SOC else connection.value
 
 
 def _unmatched(snapshot: SmiSnapshot, answers: Sequence[GpuAnswer], source: str) -> Iterator[Issue]:

@@ -6,12 +6,14 @@ join is idempotent and blind to the order of the rows; `join_list` comes before 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
 from gpuinv.errors import Issue, IssueKind
 from gpuinv.readings import Missing, Reading, is_known
+from gpuinv.smi.join import without_names
 from gpuinv.smi.mig_listings import ListedComputeInstance, ListedGpuInstance, ListedMigProfile, MigState
 from gpuinv.smi.queries import COMPUTE_INSTANCES, GPU_INSTANCES, MIG_PROFILES
 
@@ -27,6 +29,8 @@ __all__ = ["join_compute_instances", "join_gpu_instances", "join_mig_profiles"]
 
 Listed = TypeVar("Listed", ListedMigProfile, ListedGpuInstance, ListedComputeInstance)
 
+_ATTRIBUTES = re.compile(r"[+-]")
+_COMPUTE_PART = re.compile(r"^[0-9]+c\.")
 _NO_MIG = frozenset({Missing.NOT_SUPPORTED, Missing.ABSENT})
 
 
@@ -39,7 +43,8 @@ def join_mig_profiles(
     an old driver lists profiles only while MIG is on. So does the last GPU of a listing that a failure cut.
     """
     issues = list(profiles.issues)
-    by_uuid = _by_uuid(_whole(profiles.profiles, profiles), snapshot, uuid_by_index, issues, MIG_PROFILES.source)
+    rows_of_gpus = _whole(profiles.profiles, profiles)
+    by_uuid = _by_uuid(rows_of_gpus, snapshot, uuid_by_index, issues, MIG_PROFILES.source) or {}
     all_incapable = profiles.state is MigState.INCAPABLE and profiles.complete
     gpus = []
     for gpu in snapshot.gpus:
@@ -66,11 +71,11 @@ def join_gpu_instances(
     """
     issues = list(instances.issues)
     by_uuid = _by_uuid(_whole(instances.instances, instances), snapshot, uuid_by_index, issues, GPU_INSTANCES.source)
-    sure = instances.complete and instances.state in {MigState.LISTED, MigState.EMPTY}
+    sure = by_uuid is not None and instances.complete and instances.state in {MigState.LISTED, MigState.EMPTY}
     named = set(uuid_by_index.values())
     gpus = []
     for gpu in snapshot.gpus:
-        found = [row.instance for row in by_uuid.get(gpu.uuid, ())] if is_known(gpu.uuid) else []
+        found = [row.instance for row in (by_uuid or {}).get(gpu.uuid, ())] if is_known(gpu.uuid) else []
         none: Reading[tuple[GpuInstance, ...]] = () if sure and gpu.uuid in named else Missing.NOT_AVAILABLE
         if found or gpu.mig_mode.current_mig is True:
             listed = tuple(sorted(found, key=lambda instance: instance.gpu_instance_id))
@@ -92,10 +97,10 @@ def join_compute_instances(
     """
     issues = list(instances.issues)
     by_uuid = _by_uuid(instances.instances, snapshot, uuid_by_index, issues, COMPUTE_INSTANCES.source)
-    named = set(uuid_by_index.values()) if instances.complete else set()
+    named = set(uuid_by_index.values()) if instances.complete and by_uuid is not None else set()
     gpus = []
     for gpu in snapshot.gpus:
-        rows = by_uuid.get(gpu.uuid, ()) if is_known(gpu.uuid) else ()
+        rows = (by_uuid or {}).get(gpu.uuid, ()) if is_known(gpu.uuid) else ()
         gpus.append(_with_rows(gpu, rows, issues, whole=gpu.uuid in named))
     return _joined(snapshot, gpus, issues)
 
@@ -127,12 +132,20 @@ def _spelled(instance: MigInstance) -> str:
 
 
 def _completed(device: MigInstance, row: MigInstance) -> MigInstance:
+    """The device with what its row says. A row with another profile proves that the names of `-L` are not its own."""
+    if is_known(device.mig_profile) and is_known(row.mig_profile) and _size(device) != _size(row):
+        device = without_names(device)
     return attrs.evolve(
         device,
         compute_instance_profile_id=row.compute_instance_profile_id,
         placement_start=row.placement_start,
         placement_size=row.placement_size,
     )
+
+
+def _size(instance: MigInstance) -> str:
+    """The GPU instance's part of the profile, `3g.40gb`; the two listings need not spell the rest alike."""
+    return _ATTRIBUTES.split(_COMPUTE_PART.sub("", str(instance.mig_profile)))[0]
 
 
 def _whole(rows: tuple[Listed, ...], listing: MigListing) -> tuple[Listed, ...]:
@@ -147,9 +160,12 @@ def _by_uuid(
     uuid_by_index: Mapping[int, GpuUuid],
     issues: list[Issue],
     source: str,
-) -> dict[GpuUuid, list[Listed]]:
-    """The rows of each GPU. An index without a UUID, and a GPU that -q -x lacks, are issues, once each."""
-    known = {gpu.uuid for gpu in snapshot.gpus}
+) -> dict[GpuUuid, list[Listed]] | None:
+    """The rows of each GPU. An index without a UUID, and a GPU that -q -x lacks, are issues, once each.
+
+    None where no row can be trusted: instances of a GPU that is not in MIG mode prove that the indices have moved.
+    """
+    known = {gpu.uuid: gpu for gpu in snapshot.gpus}
     by_index: dict[int, list[Listed]] = {}
     for row in rows:
         by_index.setdefault(row.smi_index, []).append(row)
@@ -160,6 +176,9 @@ def _by_uuid(
             issues.append(_issue(source, f"GPU {index} is listed here, and its UUID is not known", None))
         elif uuid not in known:
             issues.append(_issue(source, f"GPU {index} is listed here and not by -q -x", uuid))
+        elif source != MIG_PROFILES.source and known[uuid].mig_mode.current_mig is False:
+            issues.append(_issue(source, f"GPU {index} has instances and is not in MIG mode; no row is trusted", uuid))
+            return None
         else:
             found.setdefault(uuid, []).extend(by_index[index])
     return found

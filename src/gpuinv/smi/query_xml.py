@@ -8,7 +8,7 @@ strictly: its recover mode loses GPUs without a word.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lxml import etree
 
@@ -31,6 +31,8 @@ __all__ = ["parse_smi_xml"]
 
 _SOURCE = FULL.source
 _LOST = "GPU is lost"
+MAX_GPUS = 4096
+"""More GPUs than any host has; a document of more is hostile."""
 _MESSAGES = {
     IssueKind.BAD_VALUE: "a value does not have the form of its field",
     IssueKind.READ_ERROR: "the driver could not read a value",
@@ -80,6 +82,8 @@ def parse_smi_xml(data: bytes | str) -> SmiSnapshot:
     lost_somewhere = _LOST.encode() in document.body
     gpus: list[Gpu] = []
     samples: list[GpuSample] = []
+    if len(walk.specials) > MAX_GPUS:
+        raise ParseError(_SOURCE, f"more than {MAX_GPUS} GPUs; this is no host")
     for name, element in walk.specials:
         if name == "error_string":
             issues.append(_issue(IssueKind.READ_ERROR, "the tool reports an error", name, element.text or ""))
@@ -192,19 +196,17 @@ def _says_lost(element: _Element) -> bool:
 
 
 def _read_specials(walk: Walk) -> None:
-    """Read the elements that have no table; of two that say the same thing the first one with a value stands."""
+    """Read the elements that have no table. Of one that stands twice, the first counts."""
     gpu, sample = walk.bags[0], walk.bags[1]
     for name, child in walk.specials:
-        if name == "mig_devices" and _open(gpu, "mig_instances"):
+        if name == "mig_devices" and "mig_instances" not in gpu:
             gpu["mig_instances"], sample["mig_samples"] = _mig_devices(child, walk)
-        elif name == "processes" and _open(sample, "processes"):
+        elif name == "processes" and name not in sample:
             sample["processes"] = _processes(child, walk)
-        elif name in _REASON_ELEMENTS and _open(sample, "clocks_event_reasons"):
+        elif name in _REASON_ELEMENTS and "clocks_event_reasons" not in sample:
             sample["clocks_event_reasons"] = _clock_reasons(child, name, walk)
-
-
-def _open(fields: dict[str, Any], name: str) -> bool:
-    return not is_known(fields.get(name, Missing.ABSENT))
+        else:
+            walk.unread.add(f"gpu/{name}")
 
 
 def _mig_devices(element: _Element, parent: Walk) -> tuple[Reading[tuple[MigInstance, ...]], tuple[MigSample, ...]]:

@@ -91,7 +91,7 @@ def parse_samples(text: str | bytes) -> Samples:
 
     `power.draw` is what the tool chose of average and instant draw; it stands in `power.legacy_power_draw_mw`, the
     field for a draw that does not say which it is, so that `power.power_draw_mw` gives the same value for both ways of
-    sampling. `power.limit` stands in `power.current_power_limit_mw`. What the query does not ask for is ABSENT, the
+    sampling. `power.limit` is `power.requested_power_limit_mw`. What the query does not ask for is ABSENT, the
     count of processes too: `join_compute_apps` adds it.
 
     Raises:
@@ -115,7 +115,7 @@ def _sample(row: list[Reading[Any]]) -> GpuSample:
         fb_memory=MemoryUsage(total_mib=total, reserved_mib=reserved, used_mib=used, free_mib=free),
         utilization=_utilization(gpu, memory),
         temperature=_temperature(temperature),
-        power=PowerReadings(legacy_power_draw_mw=draw, current_power_limit_mw=limit),
+        power=PowerReadings(legacy_power_draw_mw=draw, requested_power_limit_mw=limit),
         clocks=_clocks(sm_clock, mem_clock),
         performance_state=pstate,
     )
@@ -187,7 +187,7 @@ def comparable(sample: GpuSample) -> GpuSample:
         temperature=_temperature(sample.temperature.gpu_temp_c),
         power=PowerReadings(
             legacy_power_draw_mw=sample.power.power_draw_mw,
-            current_power_limit_mw=sample.power.current_power_limit_mw,
+            requested_power_limit_mw=sample.power.requested_power_limit_mw,
         ),
         clocks=_clocks(sample.clocks.sm_clock_mhz, sample.clocks.mem_clock_mhz),
         performance_state=sample.performance_state,

@@ -34,7 +34,7 @@ class Node:
             ParseError: the bytes are no JSON in UTF-8.
         """
         try:
-            return cls(source, "", json.loads(data.decode("utf-8"), parse_constant=_refuse_constant))
+            return cls(source, "", _loads(data))
         except json.JSONDecodeError as error:
             place = f"line {error.lineno}, column {error.colno}"
             raise ParseError(source, f"not JSON: {error.msg}", place=place) from error
@@ -109,6 +109,18 @@ class Node:
 
     def _member(self, key: str, value: object) -> Self:
         return attrs.evolve(self, place=f"{self.place}.{key}" if self.place else key, value=value)
+
+
+def _loads(data: bytes) -> object:
+    return json.loads(data.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object without two values for one key, of which the last would count without a word."""
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return members
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -17,6 +17,7 @@ from gpuinv.testing.capture import Capture
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
+    from threading import Event
 
     from gpuinv.host._tree import Place
 
@@ -32,7 +33,13 @@ class ReplaySmi:
 
     capture: Capture
 
-    def run(self, args: Sequence[str], *, timeout: float) -> CommandResult:
+    def run(
+        self,
+        args: Sequence[str],
+        *,
+        timeout: float,
+        stop: Event | None = None,  # noqa: ARG002 - it answers at once
+    ) -> CommandResult:
         """Return what was captured for exactly these arguments.
 
         A command that hangs gives a result that timed out after `timeout` seconds, without the wait. One that was not

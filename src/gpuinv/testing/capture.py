@@ -69,13 +69,17 @@ class Capture:
         Raises:
             UsageError: the directory has no readable capture.json.
             ParseError: capture.json breaks the format, or names an output that is not in the directory. `place` is the
-                JSON path, `commands[3].stdout`.
+                JSON path, `commands[3].stdout`. So does a `root` that is a link: it could lead anywhere.
         """
         place = Path(directory).absolute()
         files = LocalTree(place)
         document = Node.parse(CAPTURE_FILE, _document(files, place))
         if (number := document["format"].integer()) != FORMAT:
             document["format"].refuse(f"format {number} is unknown; this gpuinv reads format {FORMAT}")
+        if (place / _ROOT).is_symlink():
+            raise ParseError(
+                CAPTURE_FILE, "the tree of a capture lies inside its directory; a link is none", place=_ROOT
+            )
         return cls(
             root=str(place / _ROOT),
             description=document.get("description", "").text(),
