@@ -115,8 +115,6 @@ HANGS = {
     "sleeps": "echo $$; echo partial >&2; exec sleep 60",
     "ignores SIGTERM": "trap '' TERM HUP INT; echo $$; echo partial >&2; while :; do sleep 60; done",
     "waits for a child": "sleep 60 & echo $! $$; echo partial >&2; wait",
-    "leaves a child with the pipes": "sleep 60 & echo $!; echo partial >&2; exit 0",
-    "leaves a grandchild with the pipes": "(sleep 60 & echo $!) & wait; echo partial >&2; exit 0",
     "closes its streams": "echo $$; echo partial >&2; exec sleep 60 >/dev/null 2>&1",
     "stops itself": "echo $$; echo partial >&2; kill -STOP $$",
 }
@@ -134,6 +132,86 @@ def test_a_hang_ends_at_the_bound_with_every_process_and_keeps_the_output(instal
     pids = [int(pid) for pid in result.stdout.split()]
     assert pids
     assert eventually(lambda: all(map(is_dead, pids)))
+
+
+LEAVES = {
+    "a child": "echo whole; sleep 60 & echo $! >&2; exit 3",
+    "a grandchild": "echo whole; (sleep 60 & echo $! >&2) & wait; exit 3",
+    "a child without its streams": "echo whole; sleep 60 >/dev/null 2>&1 & echo $! >&2; exit 3",
+    "a stopped child": "echo whole; (kill -STOP $(exec sh -c 'echo $PPID')) & echo $! >&2; exit 3",
+}
+
+
+@pytest.mark.parametrize("script", LEAVES.values(), ids=LEAVES)
+def test_a_tool_that_ends_is_answered_and_what_it_left_is_killed(install: Install, script: str) -> None:
+    install(f"#!/bin/sh\n{script}\n")
+    result = LocalSmi().run(["-q", "-x"], timeout=LONG)
+    assert (result.stdout, result.exit_code, result.timed_out, result.truncated) == (b"whole\n", 3, False, False)
+    assert result.seconds < LONG / 2
+    assert eventually(lambda: is_dead(int(result.stderr)))
+
+
+def test_a_tool_that_ends_is_answered_also_where_a_child_left_the_group(install: Install) -> None:
+    install("#!/bin/sh\necho whole\nsetsid sh -c 'echo $$ >&2; exec sleep 60' &\nsleep 0.1\nexit 0\n")
+    result = LocalSmi().run(["-q", "-x"], timeout=LONG)
+    try:
+        assert (result.stdout, result.exit_code, result.timed_out) == (b"whole\n", 0, False)
+        assert result.seconds < LONG / 2
+    finally:
+        os.kill(int(result.stderr), signal.SIGKILL)
+
+
+def test_a_child_that_writes_on_does_not_hold_the_answer(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_process, "_DRAIN_SECONDS", 0.2)
+    install("#!/bin/sh\necho whole\nwhile :; do echo tick; sleep 0.01; done &\nexit 0\n")
+    result = LocalSmi().run([], timeout=LONG)
+    assert (result.exit_code, result.timed_out, result.truncated) == (0, False, False)
+    assert result.stdout.startswith(b"whole\ntick\n")
+    assert result.seconds < LONG / 2
+
+
+def test_what_a_child_still_prints_soon_after_the_end_is_read(install: Install) -> None:
+    install("#!/bin/sh\necho whole\n(sleep 0.1; echo late) &\nexit 0\n")
+    result = LocalSmi().run([], timeout=LONG)
+    assert (result.stdout, result.exit_code) == (b"whole\nlate\n", 0)
+
+
+def test_a_child_that_floods_after_the_end_is_cut(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "MAX_OUTPUT_BYTES", 100_000)
+    install("#!/bin/sh\nyes xyz &\nexit 0\n")
+    result = LocalSmi().run([], timeout=LONG)
+    assert (len(result.stdout), result.exit_code, result.truncated, result.timed_out) == (100_000, None, True, False)
+
+
+def test_an_end_shortly_before_the_bound_is_an_end(install: Install) -> None:
+    install("#!/bin/sh\necho whole\nsleep 60 &\nsleep 0.2\nexit 0\n")
+    result = LocalSmi().run([], timeout=0.4)
+    assert (result.stdout, result.exit_code, result.timed_out) == (b"whole\n", 0, False)
+
+
+def test_a_run_is_watched_without_a_busy_loop(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = []
+    waitid = os.waitid
+
+    def counted(*args: int) -> object:
+        looks.append(args)
+        return waitid(*args)
+
+    monkeypatch.setattr(os, "waitid", counted)
+    install("#!/bin/sh\nexec sleep 60\n")
+    LocalSmi().run([], timeout=SHORT)
+    assert len(looks) < 40
+
+
+def test_a_program_that_lets_the_kernel_reap_its_children(install: Install) -> None:
+    install("#!/bin/sh\necho whole\nexit 0\n")
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        result = LocalSmi().run([], timeout=LONG)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert (result.stdout, result.timed_out) == (b"whole\n", False)
+    assert result.seconds < LONG / 2
 
 
 def test_output_without_end_is_bounded_by_time(install: Install) -> None:

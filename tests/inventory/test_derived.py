@@ -114,3 +114,19 @@ def test_no_list_of_processes_is_no_count() -> None:
 )
 def test_a_gpu_is_in_a_clique_by_cluster_and_id_together(fabric: Fabric, clique: tuple[str, int] | Missing) -> None:
     assert fabric.clique == clique
+
+
+@pytest.mark.parametrize(
+    ("current", "requested", "limit"),
+    [
+        (300_000, 350_000, 300_000),
+        (M.ABSENT, 350_000, 350_000),
+        (M.NOT_SUPPORTED, 350_000, 350_000),
+        (M.NOT_SUPPORTED, M.ABSENT, M.NOT_SUPPORTED),
+        (M.ABSENT, M.ERROR, M.ERROR),
+        (M.ABSENT, M.ABSENT, M.ABSENT),
+    ],
+)
+def test_the_limit_in_force_counts_else_the_one_asked_for(current: int | M, requested: int | M, limit: int | M) -> None:
+    power = PowerReadings(current_power_limit_mw=current, requested_power_limit_mw=requested)
+    assert power.power_limit_mw == limit

@@ -53,7 +53,9 @@ def test_power_through_r525() -> None:
         max_power_limit_mw=130000,
     )
     assert gpu.module_power_limits == PowerLimits()
-    assert sample.power == PowerReadings(legacy_power_draw_mw=17970, current_power_limit_mw=120000)
+    assert sample.power == PowerReadings(
+        legacy_power_draw_mw=17970, current_power_limit_mw=120000, requested_power_limit_mw=125000
+    )
     assert sample.power.power_draw_mw == 17970
 
 
@@ -69,7 +71,10 @@ def test_power_from_r570_on() -> None:
     gpu, sample = of_generation("550")
     assert gpu.power_limits.current_power_limit_mw == 700000
     assert sample.power == PowerReadings(
-        average_power_draw_mw=76540, instant_power_draw_mw=77020, current_power_limit_mw=700000
+        average_power_draw_mw=76540,
+        instant_power_draw_mw=77020,
+        current_power_limit_mw=700000,
+        requested_power_limit_mw=700000,
     )
     assert sample.power.power_draw_mw == 76540
 

@@ -28,7 +28,13 @@ _LAST_READS: Final = 16
 _GRACE_SECONDS: Final = 1.0
 """How long a killed process may take to go; one that waits inside the kernel for a wedged GPU never does."""
 _LOOK_SECONDS: Final = 0.05
-"""How often a run that may be stopped looks whether it was."""
+"""How long a run is quiet at most before it is looked at again: whether it has ended, or was stopped."""
+_FIRST_LOOK_SECONDS: Final = 0.0005
+"""The first of these looks after the run was heard of; each waits twice as long as the one before."""
+_SILENT_SECONDS: Final = 0.25
+"""How long the pipes of a process that has ended are still listened to where another process holds them."""
+_DRAIN_SECONDS: Final = 1.0
+"""How long they are where that other process does not fall silent."""
 
 
 def run_bounded(  # noqa: PLR0913 - what is run, and each of its bounds
@@ -42,7 +48,9 @@ def run_bounded(  # noqa: PLR0913 - what is run, and each of its bounds
 ) -> CommandResult:
     """Run `executable` as `argv`; kill its process group after `timeout` seconds, or beyond `limit` bytes of a stream.
 
-    So it is when `stop` is set. Only a process that left the group on purpose outlives the call.
+    So it is when `stop` is set. The run is over when the command itself has ended and its output was read; what it left
+    in the background is killed then, also where that holds the pipes open. Only a process that left the group on
+    purpose outlives the call.
 
     Raises:
         OSError: it could not be started.
@@ -58,7 +66,7 @@ def run_bounded(  # noqa: PLR0913 - what is run, and each of its bounds
         env=env,
         start_new_session=True,
     )
-    bound = _Bound(started + timeout, stop)
+    bound = _Bound(process.pid, started + timeout, stop)
     with _Streams.of(process, limit) as streams:
         exit_code = _attend(process, streams, bound)
         return CommandResult(
@@ -74,21 +82,27 @@ def run_bounded(  # noqa: PLR0913 - what is run, and each of its bounds
 
 @attrs.frozen
 class _Bound:
-    """Until when a run may last: a time of the monotonic clock, or sooner when it is stopped."""
+    """Until when a run may last: a time of the monotonic clock, or sooner when it ends or is stopped."""
 
+    pid: int
     deadline: float
     stop: Event | None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process has ended. It is not reaped: until then its number cannot pass to another process."""
+        try:
+            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        except ChildProcessError:  # this program lets the kernel reap its children, or reaps all of them elsewhere
+            return True
 
     @property
     def stopped(self) -> bool:
         return self.stop is not None and self.stop.is_set()
 
     def left(self) -> float:
-        """How many seconds may pass before the next look; none where the run is over."""
-        remaining = self.deadline - time.monotonic()
-        if self.stop is not None:
-            remaining = 0 if self.stop.is_set() else min(remaining, _LOOK_SECONDS)
-        return max(remaining, 0)
+        """How many seconds may pass before the next look at most; none where the time is up or the run was stopped."""
+        return 0.0 if self.stopped else max(min(self.deadline - time.monotonic(), _LOOK_SECONDS), 0.0)
 
 
 @attrs.define
@@ -124,13 +138,29 @@ class _Streams:
         return max(len(self.stdout), len(self.stderr)) > self.limit
 
     def read_until(self, bound: _Bound) -> bool:
-        """Read until both streams end; False where the time or the room ran out first."""
-        while self.selector.get_map() and not self.full:
+        """Read until the process has ended and been read; False where the time or the room ran out first."""
+        pause = _FIRST_LOOK_SECONDS
+        while not self.full:
+            if bound.ended:
+                return self._drain(bound)
             seconds = bound.left()
             if not seconds:
                 return False
-            self._read_once(seconds)
-        return not self.full
+            heard = self._read_once(min(seconds, pause))
+            pause = _FIRST_LOOK_SECONDS if heard else min(2 * pause, _LOOK_SECONDS)
+        return False
+
+    def _drain(self, bound: _Bound) -> bool:
+        """Read what the pipes of an ended process hold, for a moment where another process keeps them open."""
+        now = time.monotonic()
+        end, silent = now + _DRAIN_SECONDS, now + _SILENT_SECONDS
+        while self.selector.get_map() and not self.full and not bound.stopped:
+            seconds = min(bound.left(), min(end, silent) - time.monotonic())
+            if seconds <= 0:
+                break
+            if self._read_once(seconds):
+                silent = time.monotonic() + _SILENT_SECONDS
+        return not self.full and not bound.stopped
 
     def read_rest(self) -> None:
         """Take what the pipes still hold, without waiting."""
@@ -154,29 +184,15 @@ def _attend(process: subprocess.Popen[bytes], streams: _Streams, bound: _Bound) 
     The leader is never reaped before its group is killed: until then its number cannot pass to another process.
     """
     try:
-        exit_code = _ended(process, bound) if streams.read_until(bound) else None
-    except BaseException:
+        ended = streams.read_until(bound)
+    finally:
         _kill(process)
-        raise
-    if exit_code is None:
-        _kill(process)
-        streams.read_rest()
-    return exit_code
-
-
-def _ended(process: subprocess.Popen[bytes], bound: _Bound) -> int | None:
-    """The exit code of a process that closed its streams; None where it did not end in time."""
-    while True:
-        seconds = bound.left()
-        try:
-            return process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            if not seconds:
-                return None
+    streams.read_rest()
+    return process.returncode if ended and not streams.full else None
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process with its group and reap it; a thread reaps later what the kernel still holds."""
+    """Kill what is left of the process and its group, and reap it; a thread reaps later what the kernel still holds."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     try:

@@ -8,9 +8,20 @@ import attrs
 
 from gpuinv.errors import Issue, IssueKind
 from gpuinv.ids import GpuUuid
-from gpuinv.readings import Missing, Reading
+from gpuinv.readings import Missing, Reading, missing_reason
 from gpuinv.smi import _values as v
-from gpuinv.smi._text import REPLACEMENT, Line, failure_issue, lines, says_no_devices, unanswered
+from gpuinv.smi._text import (
+    MAX_GPUS,
+    MAX_ROWS,
+    REPLACEMENT,
+    Issues,
+    Line,
+    failure_issue,
+    lines,
+    says_no_devices,
+    too_many,
+    unanswered,
+)
 
 __all__ = ["Block", "Blocks", "read_blocks"]
 
@@ -49,7 +60,7 @@ def read_blocks(text: str | bytes, *, source: str) -> Blocks:
 
     Raises:
         ParseError: no GPU in it, and neither "No devices" nor failures of GPUs alone: the tool failed, or this is
-            another text.
+            another text. More GPUs, lines below them, or oddities than any answer has.
     """
     reader = _Reader(source)
     for line in lines(text, source=source):
@@ -65,7 +76,8 @@ class _Reader:
 
     source: str
     blocks: list[Block] = attrs.field(factory=list)
-    issues: list[Issue] = attrs.field(factory=list)
+    issues: Issues = attrs.field(factory=Issues)
+    line_count: int = 0
     current: Block | None = None
     stray: Line | None = None
     no_devices: bool = False
@@ -84,6 +96,9 @@ class _Reader:
         if _GPU_START.match(line.text.strip()):
             self.current = None
         if self.current is not None:
+            self.line_count += 1
+            if self.line_count > MAX_ROWS:
+                raise too_many(self.source, f"{MAX_ROWS} lines below the GPUs' own", line)
             self.current.lines.append(line)
             return
         self.stray = self.stray or line
@@ -93,12 +108,16 @@ class _Reader:
         match = _GPU.fullmatch(line.text.strip())
         if match is None:
             return False
+        if len(self.blocks) >= MAX_GPUS:
+            raise too_many(self.source, f"{MAX_GPUS} GPUs", line)
         index, name, uuid, around = match.groups()
         product_name, gpu_uuid = v.NAME.read(name.strip()), v.UUID.read(uuid.strip())
         block = Block(smi_index=int(index), product_name=product_name, uuid=gpu_uuid)
         self.blocks.append(block)
         self.current = block
         self._check(block, line, around)
+        if product_name is Missing.ERROR and missing_reason(name) is None and REPLACEMENT not in name:
+            self.issues.append(block.issue(line, IssueKind.BAD_VALUE, self.source, f"GPU {index} has no name so long"))
         return True
 
     def _check(self, block: Block, line: Line, around: str | None) -> None:

@@ -12,7 +12,7 @@ import re
 import attrs
 
 from gpuinv.errors import Issue, IssueKind, ParseError
-from gpuinv.smi._text import DeviceFailure, Line, failure_issue, lines, unanswered
+from gpuinv.smi._text import MAX_ROWS, DeviceFailure, Issues, Line, failure_issue, lines, too_many, unanswered
 from gpuinv.smi.mig_listings import MigState
 
 __all__ = ["Listing", "read_listing"]
@@ -43,7 +43,8 @@ def read_listing(text: str | bytes, *, source: str, title: str, unboxed: str | N
     """Read a table with the given title, or the sentence in its place; `unboxed` is how a row without a box begins.
 
     Raises:
-        ParseError: the table of another command; one that is cut; nothing listed and no sentence that says why.
+        ParseError: the table of another command; one that is cut; nothing listed and no sentence that says why; more
+            rows or oddities than any answer has.
     """
     reader = _Reader(source=source, title=title, unboxed=unboxed)
     for line in lines(text, source=source):
@@ -63,7 +64,7 @@ class _Reader:
     title: str
     unboxed: str | None
     rows: list[Line] = attrs.field(factory=list)
-    issues: list[Issue] = attrs.field(factory=list)
+    issues: Issues = attrs.field(factory=Issues)
     state: MigState | None = None
     complete: bool = True
     cut: bool = False
@@ -85,7 +86,7 @@ class _Reader:
         elif line.text.startswith("|"):
             self._boxed(_in_words(line))
         elif self.unboxed is not None and line.text.startswith(self.unboxed):
-            self.rows.append(_in_words(line))
+            self._add(_in_words(line))
         else:
             self._outside(line)
 
@@ -118,7 +119,12 @@ class _Reader:
         if line.text.endswith(":"):
             self._title(line)
         elif line.text and not self.repeated and (self.rows or "0" <= line.text[0] <= "9"):
-            self.rows.append(line)
+            self._add(line)
+
+    def _add(self, row: Line) -> None:
+        if len(self.rows) >= MAX_ROWS:
+            raise too_many(self.source, f"{MAX_ROWS} lines of rows", row)
+        self.rows.append(row)
 
     def _title(self, line: Line) -> None:
         if line.text.casefold() != self.title.casefold():

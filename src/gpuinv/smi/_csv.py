@@ -15,7 +15,18 @@ import attrs
 from gpuinv.errors import Issue, IssueKind, ParseError
 from gpuinv.readings import Missing, Reading, missing_reason
 from gpuinv.smi import _values as v
-from gpuinv.smi._text import Line, failure_issue, lines, named_gpu, refused_field, says_no_devices, unanswered
+from gpuinv.smi._text import (
+    MAX_GPUS,
+    Issues,
+    Line,
+    failure_issue,
+    lines,
+    named_gpu,
+    refused_field,
+    says_no_devices,
+    too_many,
+    unanswered,
+)
 from gpuinv.smi._walk import REPORTED
 
 if TYPE_CHECKING:
@@ -89,7 +100,7 @@ class Rows:
     source: str
     header: Cells | None = None
     cells: list[tuple[Line, Cells]] = attrs.field(factory=list)
-    issues: list[Issue] = attrs.field(factory=list)
+    issues: Issues = attrs.field(factory=Issues)
     unopened: int = 0
     no_devices: bool = False
     said: Line | None = None
@@ -114,13 +125,15 @@ class Rows:
         return unanswered(self.source, "no answer", self.said)
 
 
-def read_rows(data: str | bytes, columns: Sequence[Column], *, source: str, free: int | None = None) -> Rows:
-    """Split an answer into the cells of its rows; `free` is the column whose text may hold commas.
+def read_rows(
+    data: str | bytes, columns: Sequence[Column], *, source: str, free: int | None = None, most: int = MAX_GPUS
+) -> Rows:
+    """Split an answer into the cells of its rows, of which it has `most`; `free` is the column that may hold commas.
 
     Raises:
         RefusedField: the driver does not know a field.
         WrongColumns: a line that is no sentence of the tool has another number of columns, or a header other names.
-        ParseError: more than 64 MiB.
+        ParseError: more than 64 MiB, more rows than `most`, or more oddities than any answer has.
     """
     rows, width, first = Rows(source), len(columns), True
     for line in lines(data, source=source):
@@ -138,6 +151,8 @@ def read_rows(data: str | bytes, columns: Sequence[Column], *, source: str, free
         elif cells == rows.header:
             rows.note(line, IssueKind.MORE_DOCUMENTS, "the answer stands here again; the first one was read")
             break
+        if len(rows.cells) >= most:
+            raise too_many(source, f"{most} rows", line)
         rows.cells.append((line, cells))
     return rows
 

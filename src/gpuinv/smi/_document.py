@@ -11,6 +11,7 @@ import re
 import attrs
 
 from gpuinv.errors import Issue, IssueKind, ParseError
+from gpuinv.smi._text import UTF16_BOMS
 from gpuinv.smi.queries import MAX_OUTPUT_BYTES
 
 __all__ = ["Document", "find_document"]
@@ -24,7 +25,6 @@ _START = re.compile(rb"<!--.*?(?:-->|\Z)|<\?xml[\s?]|<!DOCTYPE\s|<nvidia_smi_log
 _ROOT = re.compile(rb"<!--.*?(?:-->|\Z)|<nvidia_smi_log[\s/>]", re.DOTALL)
 _CLOSE_WITH_BLANKS = re.compile(rb"</nvidia_smi_log\s+>")
 _DTD_NAME = re.compile(rb"""<!DOCTYPE\s+[\w.:-]+\s+SYSTEM\s+["']([\w.:/-]{1,100})["']\s*>""")
-_BOMS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _MARKUP = re.compile(rb"<[!?][^<>]*>")
 _NONCHARACTERS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
@@ -126,7 +126,7 @@ def find_document(data: bytes | str, source: str) -> Document:
 
 def _decoded(raw: bytes, source: str) -> tuple[bytes, list[Issue]]:
     """The data as UTF-8; what had to change becomes an issue."""
-    encoding = _BOMS.get(raw[:2])
+    encoding = UTF16_BOMS.get(raw[:2])
     issues = []
     try:
         text = raw[2:].decode(encoding).encode() if encoding else raw

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 import attrs
@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
     from gpuinv.smi._text import Line
 
-__all__ = ["Header", "cells_of", "find_header"]
+__all__ = ["MAX_LABELS", "MAX_TAIL", "Header", "cells_of", "find_header", "tail_of"]
+
+MAX_LABELS = 1024
+"""More GPUs and NICs than any host has."""
+
+MAX_TAIL = 16
+"""More columns than any release prints behind them; it is three."""
 
 _FIELDS = {"cpu": "cpu_affinity", "numa": "numa_affinity", "gpu": "gpu_numa_id"}
 _TAIL_START = re.compile(r"(?:CPU|NUMA)\s+Affinity|GPU\s+NUMA\s+ID")
@@ -46,19 +52,24 @@ class Header:
         return _header(line.text) is not None
 
 
-def find_header(every: Sequence[Line], *, source: str) -> tuple[int, Header | None]:
-    """The position of the header among the lines, and the header; None where there is none.
+def find_header(line: Line, *, source: str) -> Header | None:
+    """The header that a line is; None where it is none.
 
     Raises:
-        ParseError: a label stands twice in it, so that its columns cannot be told apart.
+        ParseError: a label stands twice in it, so that its columns cannot be told apart; or it has more columns than
+            any host's.
     """
-    for position, line in enumerate(every):
-        header = _header(line.text)
-        if header is not None:
-            if len(header.positions) != len(header.labels):
-                raise ParseError(source, "a label stands twice in the header", place=line.place, text=line.text)
-            return position, header
-    return 0, None
+    header = _header(line.text)
+    if header is None:
+        return None
+    message = ""
+    if len(header.labels) > MAX_LABELS or len(header.tail) > MAX_TAIL:
+        message = f"a header of more than {MAX_LABELS} devices or {MAX_TAIL} columns behind them; this is no host"
+    elif len(header.positions) != len(header.labels):
+        message = "a label stands twice in the header"
+    if message:
+        raise ParseError(source, message, place=line.place, text=line.text)
+    return header
 
 
 def _header(text: str) -> Header | None:
@@ -70,23 +81,31 @@ def _header(text: str) -> Header | None:
     if not named or (start is None and len(labels) == 1):
         return None
     names = (match.lastgroup for match in _TAIL_NAME.finditer(text, cut))
-    return Header(labels, tuple(None if name is None else _FIELDS[name] for name in names))
+    tail = tuple(None if name is None else _FIELDS[name] for name in islice(names, MAX_TAIL + 1))
+    return Header(labels, tail)
 
 
-def cells_of(text: str, header: Header) -> tuple[str, list[str], list[str] | None]:
-    """The label of a row, its cells below the header's labels, and one text for each of the header's last columns.
+def cells_of(text: str, header: Header) -> tuple[str, list[str]]:
+    """The label of a row, and its cells below the header's labels; what stands behind them is for `tail_of`."""
+    count = len(header.labels) + 1
+    row = text.strip()
+    if "\t" not in row:
+        label, *links = row.split(None, count)[:count]
+        return label, links
+    label, *cells = (cell.strip() for cell in row.split("\t", count)[:count])
+    return label, cells
 
-    The last part is None where the line has other cells there than the header has columns and nothing tells which
-    belongs to which.
+
+def tail_of(text: str, header: Header) -> list[str] | None:
+    """The texts of a row below the header's last columns, one for each.
+
+    None where the row has other cells there than the header has columns and nothing tells which belongs to which.
     """
-    count = len(header.labels)
+    count, columns = len(header.labels), len(header.tail)
     row = text.strip()
     if "\t" in row:
-        label, *cells = (cell.strip() for cell in row.split("\t"))
-        return label, cells[:count], _placed(cells[count:], len(header.tail))
-    tokens = list(_TOKEN.finditer(row))
-    label, *links = (token[0] for token in tokens[: count + 1])
-    return label, links, _placed(_retabbed(tokens[count:], len(header.tail)), len(header.tail))
+        return _placed([cell.strip() for cell in row.split("\t")[count + 1 :]], columns)
+    return _placed(_retabbed(list(_TOKEN.finditer(row))[count:], columns), columns)
 
 
 def _placed(cells: Sequence[str] | None, columns: int) -> list[str] | None:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import attrs
 
-from gpuinv.errors import Issue, IssueKind, ParseError
+from gpuinv.errors import IssueKind, ParseError
 from gpuinv.readings import Missing, Reading, missing_reason
 from gpuinv.smi import _values as v
 from gpuinv.smi._boxes import Listing, read_listing
-from gpuinv.smi._text import Line
+from gpuinv.smi._text import Issues, Line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ class Cells:
 
     listing: Listing
     line: Line
-    issues: list[Issue]
+    issues: Issues
 
     def read(self, reader: v.ValueReader, text: str) -> Reading[Any]:
         """A cell of a form that elements of the XML have too."""
@@ -109,7 +109,7 @@ class Table(Generic[Row]):
             ParseError: as of `read_listing`; a row has another form.
         """
         listing = read_listing(text, source=self.source, title=self.title, unboxed=self.unboxed)
-        issues = list(listing.issues)
+        issues = Issues(listing.issues)
         rows: dict[Hashable, Row] = {}
         for line, first, second in self._lines(listing):
             row = self.build(Cells(listing, line, issues), first, second)

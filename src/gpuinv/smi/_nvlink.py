@@ -9,12 +9,12 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 
-from gpuinv.errors import Issue, IssueKind
+from gpuinv.errors import IssueKind
 from gpuinv.ids import GpuUuid
 from gpuinv.inventory._fields import doc, reading
 from gpuinv.readings import Missing, Reading, is_known, missing_reason
 from gpuinv.smi._blocks import Block, read_blocks
-from gpuinv.smi._text import Line, unanswered
+from gpuinv.smi._text import Issues, Line, unanswered
 
 __all__ = ["AnswerReader", "GpuAnswer", "NvlinkState"]
 
@@ -70,7 +70,7 @@ class AnswerReader(Generic[Row]):
     source: str
     read_row: Callable[[int, str], Row | None]
     key: Callable[[Row], Hashable]
-    issues: list[Issue] = attrs.field(factory=list)
+    issues: Issues = attrs.field(factory=Issues)
     understood: bool = False
     refused: Line | None = None
 

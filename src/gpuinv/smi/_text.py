@@ -17,12 +17,17 @@ from gpuinv.readings import Missing, missing_reason
 from gpuinv.smi.queries import MAX_OUTPUT_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Self
 
 __all__ = [
+    "MAX_GPUS",
+    "MAX_ISSUES",
+    "MAX_ROWS",
     "REPLACEMENT",
+    "UTF16_BOMS",
     "DeviceFailure",
+    "Issues",
     "Line",
     "decode",
     "failure_issue",
@@ -30,12 +35,27 @@ __all__ = [
     "named_gpu",
     "refused_field",
     "says_no_devices",
+    "too_many",
     "unanswered",
 ]
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 """Stands for every byte that is no UTF-8; a name that holds one is not known."""
 
+UTF16_BOMS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+"""How a text in UTF-16 begins, as a redirection in PowerShell writes it, and the encoding."""
+
+MAX_ISSUES = 1000
+"""A text with more oddities is no output of the tool."""
+
+MAX_GPUS = 4096
+"""More GPUs than any host has."""
+
+MAX_ROWS = 65_536
+"""More rows than any host has of what each GPU has many of: processes, links, MIG instances."""
+
+_ADVICE = "give it what this command printed, and nothing else"
+_CHUNK = 65_536
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BUS_ID = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-7])?"
@@ -73,7 +93,9 @@ class Line:
 
 
 def decode(data: str | bytes, *, source: str, limit: int = MAX_OUTPUT_BYTES) -> str:
-    """The text of `data`, which is UTF-8 where it is bytes; what cannot be decoded becomes `REPLACEMENT`.
+    """The text of `data`; what cannot be decoded becomes `REPLACEMENT`.
+
+    Bytes are UTF-8, or UTF-16 where they begin with its mark.
 
     Raises:
         ParseError: more than `limit` bytes (or characters).
@@ -81,7 +103,8 @@ def decode(data: str | bytes, *, source: str, limit: int = MAX_OUTPUT_BYTES) -> 
     if len(data) > limit:
         raise ParseError(source, f"more than {limit} bytes")
     if isinstance(data, bytes):
-        return data.decode("utf-8-sig", "replace")
+        encoding = UTF16_BOMS.get(bytes(data[:2]))
+        return data[2:].decode(encoding, "replace") if encoding else data.decode("utf-8-sig", "replace")
     return _SURROGATE.sub(REPLACEMENT, data.removeprefix("\ufeff"))
 
 
@@ -92,10 +115,47 @@ def lines(data: str | bytes, *, source: str, limit: int = MAX_OUTPUT_BYTES) -> I
         ParseError: more than `limit` bytes (or characters).
     """
     text = _ANSI.sub("", decode(data, source=source, limit=limit))
-    for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
+    for number, line in enumerate(_split(text.replace("\r\n", "\n").replace("\r", "\n")), 1):
         stripped = line.rstrip()
         if stripped:
             yield Line(number, stripped)
+
+
+def _split(text: str) -> Iterator[str]:
+    """The lines of a text, some at a time: a reader that refuses it early has never held all of them."""
+    start = 0
+    while start <= len(text):
+        end = text.find("\n", start + _CHUNK)
+        end = len(text) if end < 0 else end
+        yield from text[start:end].split("\n")
+        start = end + 1
+
+
+class Issues(list[Issue]):
+    """The issues of one text, `MAX_ISSUES` at most: one more raises `ParseError`, which shows the first of them."""
+
+    def append(self, issue: Issue) -> None:
+        """Add an issue."""
+        if len(self) >= MAX_ISSUES:
+            first = self[0] if self else issue
+            message = f"more than {MAX_ISSUES} oddities; this is not the output of {issue.source}: {_ADVICE}"
+            raise ParseError(issue.source, message, place=first.place, text=first.text)
+        super().append(issue)
+
+    def extend(self, issues: Iterable[Issue]) -> None:
+        """Add each of the issues."""
+        for issue in issues:
+            self.append(issue)
+
+    def __iadd__(self, issues: Iterable[Issue]) -> Self:  # type: ignore[override,misc] # a list takes any iterable
+        self.extend(issues)
+        return self
+
+
+def too_many(source: str, what: str, line: Line) -> ParseError:
+    """The error of a text with more of something (`more than 4096 GPUs`) than any host has."""
+    message = f"more than {what}; this is not the output of {source} on one host: {_ADVICE}"
+    return ParseError(source, message, place=line.place, text=line.text)
 
 
 def unanswered(source: str, message: str, first: Line | None) -> ParseError:

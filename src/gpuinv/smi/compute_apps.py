@@ -17,6 +17,7 @@ from gpuinv.readings import Missing, Reading
 from gpuinv.smi import _cells as c
 from gpuinv.smi import _values as v
 from gpuinv.smi._csv import Column, Rows, read_rows, read_values
+from gpuinv.smi._text import MAX_ROWS
 from gpuinv.smi.queries import Query
 
 if TYPE_CHECKING:
@@ -64,13 +65,14 @@ def parse_compute_apps(text: str | bytes, fields: Sequence[str] = (_UUID,)) -> C
     Raises:
         RefusedField: the driver does not know a field.
         WrongColumns: a line has another number of columns, so that no line is trusted.
-        ParseError: the tool reports that it failed. A failed query is not zero processes.
+        ParseError: the tool reports that it failed. A failed query is not zero processes. More than 65,536 processes
+            or 1000 oddities.
         UsageError: `fields` has an unknown field, or no `gpu_uuid`.
     """
     columns = _columns(fields)
     names = [column.name for column in columns]
     free = names.index(_NAME) if _NAME in names else None
-    rows = read_rows(text, columns, source=COMPUTE_APPS.source, free=free)
+    rows = read_rows(text, columns, source=COMPUTE_APPS.source, free=free, most=MAX_ROWS)
     if rows.failed:
         raise rows.no_answer()
     values = read_values(rows, columns, uuid=None)

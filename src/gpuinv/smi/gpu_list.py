@@ -16,7 +16,7 @@ from gpuinv.inventory._fields import doc, reading
 from gpuinv.readings import Missing, Reading, missing_reason
 from gpuinv.smi import _values as v
 from gpuinv.smi._blocks import Block, read_blocks
-from gpuinv.smi._text import REPLACEMENT, Line
+from gpuinv.smi._text import REPLACEMENT, Issues, Line
 from gpuinv.smi.queries import LIST
 
 __all__ = ["ListedGpu", "ListedMigDevice", "SmiList", "parse_smi_list"]
@@ -60,15 +60,15 @@ def parse_smi_list(text: str | bytes) -> SmiList:
 
     Raises:
         ParseError: no GPU in it, and neither "No devices" nor failures of GPUs alone: the tool failed, or this is
-            another text.
+            another text. More than 4096 GPUs or 1000 oddities.
     """
     found = read_blocks(text, source=LIST.source)
-    issues = list(found.issues)
+    issues = Issues(found.issues)
     gpus = tuple(_gpu(block, issues) for block in found.blocks)
     return SmiList(gpus=gpus, issues=tuple(issues))
 
 
-def _gpu(block: Block, issues: list[Issue]) -> ListedGpu:
+def _gpu(block: Block, issues: Issues) -> ListedGpu:
     devices = (_mig_device(block, line, issues) for line in block.lines)
     return ListedGpu(
         smi_index=block.smi_index,
@@ -78,7 +78,7 @@ def _gpu(block: Block, issues: list[Issue]) -> ListedGpu:
     )
 
 
-def _mig_device(block: Block, line: Line, issues: list[Issue]) -> ListedMigDevice | None:
+def _mig_device(block: Block, line: Line, issues: Issues) -> ListedMigDevice | None:
     """The MIG device of a line below a GPU's; another line is an issue."""
     match = _MIG.match(line.text.strip())
     if match is None:

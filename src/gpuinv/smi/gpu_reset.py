@@ -11,7 +11,7 @@ from gpuinv.ids import PciBusId
 from gpuinv.inventory._fields import doc, reading
 from gpuinv.readings import Missing, Reading
 from gpuinv.smi import _values as v
-from gpuinv.smi._text import Line, failure_issue, lines, unanswered
+from gpuinv.smi._text import MAX_GPUS, Issues, Line, failure_issue, lines, too_many, unanswered
 from gpuinv.smi.queries import Query
 
 __all__ = ["GPU_RESET", "GpuReset", "ResetAnswer", "parse_gpu_reset"]
@@ -34,6 +34,8 @@ _REFUSED = tuple(
 _PENDING = re.compile(rf"Warning: MIG mode is in pending \w+ state for {_GPU}.*", re.ASCII | re.IGNORECASE)
 _HEADING = re.compile(r"(?:The following|Some) GPUs could not be reset[.:]?", re.IGNORECASE)
 _EXPLANATION = re.compile(r"[0-9]+ devices? (?:is|are) currently being used by|Reboot the system", re.IGNORECASE)
+_MAX_EXPLANATION = 1000
+"""More lines than any explanation has."""
 _ALL_DONE = re.compile(r"All done\.?", re.IGNORECASE)
 
 
@@ -64,7 +66,8 @@ def parse_gpu_reset(text: str | bytes) -> GpuReset:
     """Read the output of `nvidia-smi --gpu-reset` (`-r`), and what `-mig` says when its change waits for a reset.
 
     Raises:
-        ParseError: it says nothing of a GPU and not `All done.`: the tool failed, or this is another text.
+        ParseError: it says nothing of a GPU and not `All done.`: the tool failed, or this is another text. More
+            than 4096 GPUs or 1000 oddities.
     """
     reader = _Reader()
     for line in lines(text, source=_SOURCE):
@@ -77,7 +80,7 @@ class _Reader:
     """The answer so far. `explaining` says whether lines of an explanation may follow: they are wrapped."""
 
     answers: list[ResetAnswer] = attrs.field(factory=list)
-    issues: list[Issue] = attrs.field(factory=list)
+    issues: Issues = attrs.field(factory=Issues)
     explanation: list[str] = attrs.field(factory=list)
     refused: bool = False
     all_done: bool = False
@@ -91,9 +94,13 @@ class _Reader:
         text = line.text.strip()
         if self._answer(text) or self._issue(line, text) or self._sign(text):
             self.answered, self.explaining = True, False
+            if len(self.answers) > MAX_GPUS:
+                raise too_many(_SOURCE, f"{MAX_GPUS} GPUs", line)
         elif self.explaining or _EXPLANATION.match(text) is not None:
             self.explaining = True
             self.explanation.append(text)
+            if len(self.explanation) > _MAX_EXPLANATION:
+                raise too_many(_SOURCE, f"{_MAX_EXPLANATION} lines of explanation", line)
         else:
             self.issues.append(line.issue(IssueKind.TEXT_AROUND, _SOURCE, "says nothing of a GPU"))
 

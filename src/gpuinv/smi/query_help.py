@@ -8,7 +8,7 @@ import attrs
 
 from gpuinv.errors import ParseError
 from gpuinv.inventory._fields import doc
-from gpuinv.smi._text import lines, unanswered
+from gpuinv.smi._text import lines, too_many, unanswered
 from gpuinv.smi.queries import Query
 
 __all__ = ["HELP_QUERY_GPU", "HelpField", "QueryHelp", "parse_help_query_gpu"]
@@ -16,6 +16,8 @@ __all__ = ["HELP_QUERY_GPU", "HelpField", "QueryHelp", "parse_help_query_gpu"]
 HELP_QUERY_GPU = Query(("--help-query-gpu",))
 
 _SOURCE = HELP_QUERY_GPU.source
+_MAX_LINES = 10_000
+"""Several times the lines of any release's help."""
 _TITLE = re.compile(r'List of valid properties to query for the switch "([^"]*)".*')
 _NAME = r'"[A-Za-z][A-Za-z0-9_.]*"'
 _FIELD = re.compile(rf"{_NAME}(?: or {_NAME})*", re.ASCII)
@@ -51,12 +53,14 @@ def parse_help_query_gpu(text: str | bytes) -> QueryHelp:
     fields belongs to none of them.
 
     Raises:
-        ParseError: no field in it, or the fields of another switch.
+        ParseError: no field in it, the fields of another switch, or more lines than any help has.
     """
     fields: list[tuple[list[str], list[str]]] = []
     first = None
     description: list[str] = []
-    for line in lines(text, source=_SOURCE):
+    for count, line in enumerate(lines(text, source=_SOURCE)):
+        if count >= _MAX_LINES:
+            raise too_many(_SOURCE, f"{_MAX_LINES} lines", first or line)
         first = first or line
         stripped = line.text.strip()
         title = _TITLE.fullmatch(stripped)

@@ -72,7 +72,7 @@ def parse_remapped_rows(
     Raises:
         RefusedField: the driver does not know a field.
         WrongColumns: a line has another number of columns, so that no line is trusted.
-        ParseError: there is no answer at all.
+        ParseError: there is no answer at all. More than 4096 rows or 1000 oddities.
         UsageError: `fields` is empty, or is one text.
     """
     columns = query_columns(fields)

@@ -11,7 +11,7 @@ from gpuinv.errors import Issue, IssueKind
 from gpuinv.inventory._fields import doc, reading
 from gpuinv.readings import Missing, Reading
 from gpuinv.smi import _values as v
-from gpuinv.smi._text import Line, lines, unanswered
+from gpuinv.smi._text import Issues, Line, lines, too_many, unanswered
 from gpuinv.smi.queries import Query
 from gpuinv.versions import DriverVersion
 
@@ -23,6 +23,8 @@ __all__ = ["VERSION", "SmiVersion", "parse_smi_version"]
 VERSION = Query(("--version",))
 
 _LINE = re.compile(r"([A-Za-z][A-Za-z -]* version)\s*:\s*(.*)", re.IGNORECASE | re.ASCII)
+_MAX_VERSIONS = 100
+"""More than any release states; it is six at most."""
 _ELSEWHERE = re.compile(r'Deprecated, see "([^"]+)" instead\.?', re.IGNORECASE)
 
 
@@ -44,10 +46,10 @@ def parse_smi_version(text: str | bytes) -> SmiVersion:
     UMD version` stand in where the old lines are gone. `ERR!` is a reason and an issue, never a version.
 
     Raises:
-        ParseError: no such line: an older tool, which does not know the option, or another text.
+        ParseError: no such line: an older tool, which does not know the option, or another text. More than 1000 oddities.
     """
     stated: dict[str, tuple[Line, str]] = {}
-    issues: list[Issue] = []
+    issues = Issues()
     first = None
     for line in lines(text, source=VERSION.source):
         first = first or line
@@ -56,6 +58,8 @@ def parse_smi_version(text: str | bytes) -> SmiVersion:
             issues.append(line.issue(IssueKind.TEXT_AROUND, VERSION.source, "states no version"))
         else:
             stated.setdefault(" ".join(match[1].casefold().split()), (line, match[2]))
+            if len(stated) > _MAX_VERSIONS:
+                raise too_many(VERSION.source, f"{_MAX_VERSIONS} versions", line)
     if not stated:
         raise unanswered(VERSION.source, "no version in it", first)
     nvml = _version(stated, issues, v.DRIVER_VERSION, "nvml version")
@@ -68,9 +72,7 @@ def parse_smi_version(text: str | bytes) -> SmiVersion:
     )
 
 
-def _version(
-    stated: dict[str, tuple[Line, str]], issues: list[Issue], reader: v.ValueReader, *names: str
-) -> Reading[Any]:
+def _version(stated: dict[str, tuple[Line, str]], issues: Issues, reader: v.ValueReader, *names: str) -> Reading[Any]:
     """The version that the first of the named lines states, or the line that it refers to."""
     name = next((each for each in names if each in stated), None)
     if name is None:

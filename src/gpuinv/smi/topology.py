@@ -16,12 +16,12 @@ from gpuinv.errors import Issue, IssueKind, ParseError, shorten
 from gpuinv.inventory._fields import doc, reading
 from gpuinv.readings import Missing, Reading, missing_reason
 from gpuinv.smi import _values as v
-from gpuinv.smi._matrix import Header, cells_of, find_header
-from gpuinv.smi._text import Line, failure_issue, lines, says_no_devices, unanswered
+from gpuinv.smi._matrix import Header, cells_of, find_header, tail_of
+from gpuinv.smi._text import Issues, Line, failure_issue, lines, says_no_devices, unanswered
 from gpuinv.smi.queries import TOPOLOGY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 __all__ = [
     "Connection",
@@ -41,7 +41,6 @@ _LEGEND = re.compile(r"(NIC[0-9]{1,6})\s*:\s*(\S+)", re.ASCII)
 _NVLINKS = re.compile(r"NV([0-9]{1,4})", re.ASCII)
 _NODES = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?", re.ASCII)
 _PEER_TO_PEER = frozenset({"OK", "CNS", "GNS", "TNS", "NS", "DR", "U"})
-_NOT_A_LINE = "not a line of the matrix"
 _MAX_NODE = 4095
 """The kernel has at most 1024 memory nodes."""
 _NONE = "-1"
@@ -164,29 +163,40 @@ def parse_topology(text: str | bytes) -> Topology:
     matrix.
 
     Raises:
-        ParseError: there is no matrix; a cell is none of the tool's connections, such as `OK` of `topo -p2p`.
+        ParseError: there is no matrix; a cell is none of the tool's connections, such as `OK` of `topo -p2p`. More than 1024
+            columns or 1000 oddities.
     """
-    every = list(lines(text, source=_SOURCE))
-    start, header = find_header(every, source=_SOURCE)
-    if header is None:
-        if any(map(says_no_devices, every)):
-            return Topology(issues=tuple(_around(every)))
-        raise unanswered(_SOURCE, "no topology matrix", every[0] if every else None)
-    reader = _Reader(header, list(_around(every[:start])))
-    for line in every[start + 1 :]:
+    issues = Issues()
+    first, no_devices = None, False
+    found = lines(text, source=_SOURCE)
+    for line in found:
+        header = find_header(line, source=_SOURCE)
+        if header is not None:
+            return _matrix(header, line, found, issues)
+        first = first or line
+        if says_no_devices(line):
+            no_devices = True
+        else:
+            issues.append(_issue(line))
+    if no_devices:
+        return Topology(issues=tuple(issues))
+    raise unanswered(_SOURCE, "no topology matrix", first)
+
+
+def _matrix(header: Header, first: Line, below: Iterator[Line], issues: Issues) -> Topology:
+    """The matrix below a header."""
+    reader = _Reader(header, issues)
+    for line in below:
         if not reader.read(line):
             break
     if not reader.rows:
-        raise unanswered(_SOURCE, "a matrix without a row", every[start])
+        raise unanswered(_SOURCE, "a matrix without a row", first)
     return reader.result()
 
 
-def _around(before: Iterable[Line]) -> Iterator[Issue]:
-    """Lines that are no part of the matrix."""
-    for line in before:
-        if not says_no_devices(line):
-            failure = failure_issue(line, source=_SOURCE)
-            yield failure or line.issue(IssueKind.TEXT_AROUND, _SOURCE, _NOT_A_LINE)
+def _issue(line: Line) -> Issue:
+    """The issue of a line that is no part of the matrix."""
+    return failure_issue(line, source=_SOURCE) or line.issue(IssueKind.TEXT_AROUND, _SOURCE, "not a line of the matrix")
 
 
 @attrs.define
@@ -194,7 +204,7 @@ class _Reader:
     """The matrix so far."""
 
     header: Header
-    issues: list[Issue]
+    issues: Issues
     rows: dict[str, TopologyRow] = attrs.field(factory=dict)
     devices: dict[str, str] = attrs.field(factory=dict)
 
@@ -205,7 +215,8 @@ class _Reader:
             return False
         legend = _LEGEND.fullmatch(line.text.strip())
         if legend is not None:
-            self.devices.setdefault(legend[1], legend[2])
+            if legend[1] in self.header.positions:
+                self.devices.setdefault(legend[1], legend[2])
         elif not self._row(line):
             self._other(line)
         return True
@@ -214,16 +225,17 @@ class _Reader:
         """The matrix, with its contradictions."""
         labels = tuple(_label(text, self.devices) for text in self.header.labels)
         rows = tuple(self.rows[text] for text in self.header.labels if text in self.rows)
-        return Topology(labels=labels, rows=rows, issues=(*self.issues, *_contradictions(rows)))
+        self.issues.extend(_contradictions(rows))
+        return Topology(labels=labels, rows=rows, issues=tuple(self.issues))
 
     def _other(self, line: Line) -> None:
         """A line that is no row. Below the rows it belongs to the legend, in any language."""
-        failure = failure_issue(line, source=_SOURCE)
-        if failure is not None or not self.rows:
-            self.issues.append(failure or line.issue(IssueKind.TEXT_AROUND, _SOURCE, _NOT_A_LINE))
+        issue = _issue(line)
+        if issue.kind is not IssueKind.TEXT_AROUND or not self.rows:
+            self.issues.append(issue)
 
     def _row(self, line: Line) -> bool:
-        label, texts, tail = cells_of(line.text, self.header)
+        label, texts = cells_of(line.text, self.header)
         known = [_cell(text) is not None for text in texts]
         if not any(known) or (label not in self.header.positions and not all(known)):
             return False
@@ -233,7 +245,7 @@ class _Reader:
             self._note(line, message)
         else:
             named = tuple(zip(self.header.labels, cells, strict=True))
-            self.rows[label] = self._with_tail(TopologyRow(label=label, cells=named), tail, line)
+            self.rows[label] = self._with_tail(TopologyRow(label=label, cells=named), line)
         return True
 
     def _refusal(self, label: str, cells: list[TopologyCell]) -> str:
@@ -247,8 +259,9 @@ class _Reader:
             return f"the row of {label} has its X elsewhere and is left out"
         return f"a row of {label} stands above; this one is left out" if label in self.rows else ""
 
-    def _with_tail(self, row: TopologyRow, tail: list[str] | None, line: Line) -> TopologyRow:
+    def _with_tail(self, row: TopologyRow, line: Line) -> TopologyRow:
         """The row with what its last columns say. A NIC has nothing there."""
+        tail = tail_of(line.text, self.header)
         if tail is None:
             self._note(line, f"the last cells of {row.label} cannot be told apart")
         is_gpu = _GPU.fullmatch(row.label) is not None
