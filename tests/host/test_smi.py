@@ -248,7 +248,7 @@ FAILURES: dict[str, tuple[dict[str, object], Missing, str, str]] = {
         "many",
     ),
     "garbage": (
-        {"stdout": b"\xff\xfe garbage \x00 of, some, kind\n"},
+        {"stdout": b"\xff\xff garbage \x00 of, some, kind\n"},
         Missing.ERROR,
         "ended with exit code 0 and gave no answer",
         "\ufffd\ufffd garbage \\x00 of, some, kind",

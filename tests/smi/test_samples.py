@@ -233,7 +233,17 @@ def test_lines_that_name_no_process_or_no_gpu() -> None:
     found = parse_compute_apps(f"{A}, [Not Supported]\n[N/A], 7\nGPU-x, 8\n{B}, many\n", ("gpu_uuid", "pid"))
     assert dict(found.by_uuid) == {A: Missing.NOT_SUPPORTED, B: Missing.ERROR}
     assert found.unattributed == 2
-    assert [issue.kind for issue in found.issues] == [IssueKind.BAD_VALUE, IssueKind.NO_UUID, IssueKind.NO_UUID]
+    assert [issue.kind for issue in found.issues] == [IssueKind.BAD_VALUE, IssueKind.NO_UUID]
+
+
+@pytest.mark.parametrize("uuid", ["[N/A]", "[Unknown Error]", "[Insufficient Permissions]", "GPU-x"])
+def test_processes_without_a_gpu_are_one_issue(uuid: str) -> None:
+    found = parse_compute_apps(f"{A}\n" + f"{uuid}\n" * 2000)
+    assert dict(found.by_uuid) == {A: 1}
+    assert found.unattributed == 2000
+    (issue,) = found.issues
+    assert (issue.kind, issue.place, issue.text) == (IssueKind.NO_UUID, "line 2", uuid)
+    assert issue.message == "2000 processes without the UUID of their GPU; this is the first of them"
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,41 @@ def test_a_byte_order_mark_is_dropped() -> None:
     assert _text.decode(b"\xef\xbb\xbfa", source="x") == "a"
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf16_is_known_by_its_mark(encoding: str) -> None:
+    data = "\ufeffGPU 0\r\nN\u00fcrnberg".encode(encoding)
+    assert [line.text for line in _text.lines(data, source="x")] == ["GPU 0", "N\u00fcrnberg"]
+    assert _text.decode(data[:-1], source="x").endswith("nber\ufffd")
+
+
+@pytest.mark.parametrize("length", [1, 65_535, 65_536, 65_537, 200_000])
+def test_lines_of_any_length_are_whole_and_counted(length: int) -> None:
+    text = f"{'a' * length}\n\nb\n{'c' * length}\nd"
+    found = list(_text.lines(text, source="x"))
+    assert found == [Line(1, "a" * length), Line(3, "b"), Line(4, "c" * length), Line(5, "d")]
+
+
+def test_many_lines_are_counted() -> None:
+    found = list(_text.lines("ab\n\n" * 100_000, source="x"))
+    assert [line.number for line in found] == list(range(1, 200_000, 2))
+
+
+def test_issues_have_a_bound() -> None:
+    issues = _text.Issues()
+    every = [
+        Line(number, f"text {number}").issue(IssueKind.TEXT_AROUND, "the tool", "odd") for number in range(1, 1002)
+    ]
+    issues += every[:500]
+    issues.extend(every[500:-1])
+    assert issues == every[:-1]
+    with pytest.raises(ParseError) as caught:
+        issues.append(every[-1])
+    assert str(caught.value) == (
+        "the tool: line 1: more than 1000 oddities; this is not the output of the tool: "
+        "give it what this command printed, and nothing else: 'text 1'"
+    )
+
+
 def test_too_much_is_refused_before_it_is_read() -> None:
     with pytest.raises(ParseError, match="x: more than 3 bytes"):
         _text.decode(b"abcd", source="x", limit=3)

@@ -11,12 +11,16 @@ from gpuinv.cli._exit import complain
 from gpuinv.cli._words import clean, count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from gpuinv.errors import Issue
 
 __all__ = ["issue_lines", "log_issues"]
 
+_SHOWN = 50
+"""How many issues a page has; nobody reads more of them."""
+_LOGGED = 200
+"""How many lines a log gets."""
 _PLACES = 3
 """How many places of one issue are shown: a lost GPU names every element that it has."""
 
@@ -26,16 +30,20 @@ def issue_lines(issues: Sequence[Issue], width: int) -> list[Text]:
     if not issues:
         return []
     lines = [Text(), Text(count(len(issues), "issue"), "bold")]
-    for issue in issues:
+    for issue in issues[:_SHOWN]:
         lines += [Text(line, "yellow") for line in wrapped(_said(issue), width, first="! ", indent="  ")]
         lines += [Text(line, "dim") for line in wrapped(_where(issue), width, first="  ", indent="  ")]
+    if len(issues) > _SHOWN:
+        lines.append(Text(f"and {len(issues) - _SHOWN} more", "yellow"))
     return lines
 
 
-def log_issues(issues: Iterable[Issue]) -> None:
-    """Each issue as one line on standard error."""
-    for issue in issues:
+def log_issues(issues: Sequence[Issue]) -> None:
+    """Each issue as one line on standard error; beyond many of them, how many there are."""
+    for issue in issues[:_LOGGED]:
         complain(f"{issue.kind.value}: {issue}")
+    if len(issues) > _LOGGED:
+        complain(f"and {count(len(issues) - _LOGGED, 'more issue')}")
 
 
 def _said(issue: Issue) -> str:

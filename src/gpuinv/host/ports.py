@@ -62,7 +62,8 @@ class SmiRunner(Protocol):
     def run(self, args: Sequence[str], *, timeout: float, stop: Event | None = None) -> CommandResult:
         """Run nvidia-smi with `args` for at most `timeout` seconds, which are more than 0.
 
-        However the tool fails, its result is returned; `gpuinv.smi.failures` says what it means. `stop` is set by
+        However the tool fails, its result is returned; `gpuinv.smi.failures` says what it means. The run is over when
+        the tool itself has ended: what it left in the background holds up no answer. `stop` is set by
         another thread when nobody wants the answer any more, after an interrupt above all. The caller waits for `run`
         to return, so one that may take long ends then, with whatever result; one that answers soon need not look at it.
 

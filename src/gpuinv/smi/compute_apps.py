@@ -23,21 +23,24 @@ from gpuinv.smi.queries import Query
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gpuinv.smi._text import Line
+
 __all__ = ["COMPUTE_APPS", "ComputeApps", "parse_compute_apps"]
 
 COMPUTE_APPS = Query(("--query-compute-apps=gpu_uuid", "--format=csv,noheader"))
 """The query for what a sample needs. A process's name is not asked for: it may hold commas."""
 
 _UUID, _PID, _NAME = "gpu_uuid", "pid", "process_name"
+# What a process calls itself may look like anything, and lines without a UUID are one issue: neither is a reading.
+_AS_IT_STANDS = v.ValueReader("as it stands", str)
 _COLUMNS = (
     Column(("timestamp",), v.TEXT),
     Column(("gpu_name",), v.NAME),
     Column(("gpu_bus_id",), v.BUS_ID),
     Column(("gpu_serial",), v.NAME),
-    Column((_UUID,), v.TEXT),
+    Column((_UUID,), _AS_IT_STANDS),
     Column((_PID,), v.INTEGER),
-    # What a process calls itself may look like anything, so it is no reading.
-    Column((_NAME, "name"), v.ValueReader("as it stands", str)),
+    Column((_NAME, "name"), _AS_IT_STANDS),
     Column(("used_gpu_memory", "used_memory"), c.MIB, "MiB"),
 )
 _BY_NAME = {name: column for column in _COLUMNS for name in column.names}
@@ -93,30 +96,35 @@ def _counted(rows: Rows, values: list[list[Reading[Any]]], names: list[str]) -> 
     pid_at = names.index(_PID) if _PID in names else None
     counts: Counter[GpuUuid] = Counter()
     reasons: dict[GpuUuid, Missing] = {}
-    unattributed = 0
+    unattributed: list[Line] = []
     for (line, _), row in zip(rows.cells, values, strict=True):
-        uuid = _gpu_uuid(row[uuid_at])
+        uuid = _gpu_uuid(str(row[uuid_at]))
         pid = None if pid_at is None else row[pid_at]
         if uuid is None:
-            unattributed += 1
-            rows.note(line, IssueKind.NO_UUID, "a process without the UUID of its GPU")
+            unattributed.append(line)
         elif isinstance(pid, Missing):
             reasons[uuid] = pid
         else:
             counts[uuid] += 1
+    if unattributed:
+        rows.note(unattributed[0], IssueKind.NO_UUID, _without_uuid(len(unattributed)))
     by_uuid: dict[GpuUuid, Reading[int]] = {**counts, **reasons}
     return ComputeApps(
         by_uuid=tuple(by_uuid.items()),
-        unattributed=unattributed,
+        unattributed=len(unattributed),
         unopened=rows.unopened,
         issues=tuple(rows.issues),
     )
 
 
-def _gpu_uuid(text: Reading[str]) -> GpuUuid | None:
+def _without_uuid(count: int) -> str:
+    if count == 1:
+        return "a process without the UUID of its GPU"
+    return f"{count} processes without the UUID of their GPU; this is the first of them"
+
+
+def _gpu_uuid(text: str) -> GpuUuid | None:
     """The GPU that a line is about."""
-    if isinstance(text, Missing):
-        return None
     uuid = v.UUID.read(text)
     if isinstance(uuid, GpuUuid):
         return uuid

@@ -46,7 +46,8 @@ def parse_smi_version(text: str | bytes) -> SmiVersion:
     UMD version` stand in where the old lines are gone. `ERR!` is a reason and an issue, never a version.
 
     Raises:
-        ParseError: no such line: an older tool, which does not know the option, or another text. More than 1000 oddities.
+        ParseError: no such line: an older tool, which does not know the option, or another text; more than
+            1000 oddities.
     """
     stated: dict[str, tuple[Line, str]] = {}
     issues = Issues()

@@ -163,8 +163,8 @@ def parse_topology(text: str | bytes) -> Topology:
     matrix.
 
     Raises:
-        ParseError: there is no matrix; a cell is none of the tool's connections, such as `OK` of `topo -p2p`. More than 1024
-            columns or 1000 oddities.
+        ParseError: there is no matrix; a cell is none of the tool's connections, such as `OK` of `topo -p2p`; more
+            than 1024 devices or 1000 oddities.
     """
     issues = Issues()
     first, no_devices = None, False
