@@ -27,6 +27,8 @@ FULLY_COVERED = [
     "src/gpuinv/readings.py",
     "src/gpuinv/sections/*",
     "src/gpuinv/smi/*",
+    "src/gpuinv/text.py",
+    "src/gpuinv/values.py",
     "src/gpuinv/versions.py",
 ]
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import gpuinv.values as v
 from gpuinv.errors import ParseError
 from gpuinv.readings import Missing
-from gpuinv.smi import _values as v
 from gpuinv.smi.query_xml import parse_smi_xml
 from tests.smi import xml_builder as build
 

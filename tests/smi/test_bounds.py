@@ -9,7 +9,7 @@ import pytest
 
 from gpuinv.errors import IssueKind, ParseError
 from gpuinv.readings import Missing
-from gpuinv.smi import _matrix, _text, topology
+from gpuinv.smi import _matrix, topology
 from gpuinv.smi.compute_apps import parse_compute_apps
 from gpuinv.smi.compute_cap import parse_compute_cap
 from gpuinv.smi.gpu_list import parse_smi_list
@@ -26,8 +26,10 @@ from gpuinv.smi.query_gpu import parse_query_gpu
 from gpuinv.smi.query_help import parse_help_query_gpu
 from gpuinv.smi.remapped_rows import parse_remapped_rows
 from gpuinv.smi.samples import parse_samples
+from gpuinv.smi.sentences import MAX_GPUS, MAX_ROWS
 from gpuinv.smi.smi_version import parse_smi_version
 from gpuinv.smi.topology import parse_topology
+from gpuinv.text import MAX_ISSUES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,16 +100,16 @@ def test_more_than_any_host_has_is_refused(parse: Callable[[str], Any], text: st
 
 
 def test_as_much_as_a_host_may_have_is_read() -> None:
-    uuids = [f"GPU-5d4ab8a4-3d3f-4b3f-9d3c-{number:012x}" for number in range(1, _text.MAX_GPUS + 1)]
+    uuids = [f"GPU-5d4ab8a4-3d3f-4b3f-9d3c-{number:012x}" for number in range(1, MAX_GPUS + 1)]
     listed = "".join(f"GPU {index}: NVIDIA H200 (UUID: {uuid})\n" for index, uuid in enumerate(uuids))
-    assert len(parse_smi_list(listed).gpus) == _text.MAX_GPUS
-    assert len(parse_query_gpu("\n".join(uuids), ["uuid"]).rows) == _text.MAX_GPUS
-    found = parse_compute_apps(f"{uuids[0]}\n" * _text.MAX_ROWS)
-    assert found.by_uuid == ((uuids[0], _text.MAX_ROWS),)
+    assert len(parse_smi_list(listed).gpus) == MAX_GPUS
+    assert len(parse_query_gpu("\n".join(uuids), ["uuid"]).rows) == MAX_GPUS
+    found = parse_compute_apps(f"{uuids[0]}\n" * MAX_ROWS)
+    assert found.by_uuid == ((uuids[0], MAX_ROWS),)
 
 
 def test_a_thousand_oddities_are_issues() -> None:
-    assert len(parse_smi_list(GPU + "junk\n" * _text.MAX_ISSUES).issues) == _text.MAX_ISSUES
+    assert len(parse_smi_list(GPU + "junk\n" * MAX_ISSUES).issues) == MAX_ISSUES
 
 
 def test_a_name_that_is_too_long_is_an_issue() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import attrs
 import pytest
 
+import gpuinv.values as v
 from gpuinv.inventory import Gpu, GpuSample
 from gpuinv.readings import Missing
 from gpuinv.smi import _trie
-from gpuinv.smi import _values as v
 from gpuinv.smi._trie import Leaf, Node, Special, choose, compile_shape
 from gpuinv.smi.fields import FIELDS, NOUNS, ROOTS, Field, nested_record
 

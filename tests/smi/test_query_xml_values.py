@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+import gpuinv.values as v
 from gpuinv.errors import IssueKind
 from gpuinv.readings import Missing
-from gpuinv.smi import _values as v
 from gpuinv.smi.query_xml import parse_smi_xml
 from tests.smi import xml_builder as build
 

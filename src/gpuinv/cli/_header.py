@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gpuinv.smi._text import failure_issue, lines, says_no_devices
 from gpuinv.smi.query_fields import QUERY_FIELDS
+from gpuinv.smi.sentences import failure_issue, says_no_devices
+from gpuinv.text import lines
 
 if TYPE_CHECKING:
-    from gpuinv.smi._text import Line
+    from gpuinv.text import Line
 
 __all__ = ["header_fields"]
 

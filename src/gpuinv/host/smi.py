@@ -15,7 +15,6 @@ from gpuinv.errors import Issue, IssueKind, NoDriverError, ParseError, SmiError,
 from gpuinv.host.ports import CommandResult, SmiRunner
 from gpuinv.readings import Missing
 from gpuinv.smi._csv import RefusedField, WrongColumns
-from gpuinv.smi._text import Line, failure_issue, lines, named_gpu
 from gpuinv.smi.compute_cap import parse_compute_cap
 from gpuinv.smi.failures import FailureRule, failure_rule, smi_failure
 from gpuinv.smi.gpu_list import parse_smi_list
@@ -41,7 +40,9 @@ from gpuinv.smi.queries import (
     Query,
 )
 from gpuinv.smi.records import QueryRun, SmiSnapshot
+from gpuinv.smi.sentences import failure_issue, named_gpu
 from gpuinv.smi.topology import parse_topology
+from gpuinv.text import Line, lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

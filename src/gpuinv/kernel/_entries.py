@@ -8,7 +8,7 @@ import attrs
 
 from gpuinv.errors import Issue, IssueKind
 from gpuinv.readings import Missing, Reading, missing_reason
-from gpuinv.smi._text import REPLACEMENT
+from gpuinv.text import REPLACEMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
+import gpuinv.values as v
 from gpuinv.errors import Issue, ParseError
 from gpuinv.ids import PciBusId, PciId
 from gpuinv.inventory._fields import doc, reading
 from gpuinv.kernel._entries import MAX_FILE_BYTES, Entries, Entry, reason_or_error
 from gpuinv.readings import Missing, Reading
-from gpuinv.smi import _values as v
-from gpuinv.smi._text import decode
+from gpuinv.text import decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

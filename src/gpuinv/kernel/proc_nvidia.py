@@ -9,13 +9,13 @@ import re
 
 import attrs
 
+import gpuinv.values as v
 from gpuinv.errors import Issue, IssueKind
 from gpuinv.ids import GpuUuid, PciBusId
 from gpuinv.inventory._fields import doc, reading
 from gpuinv.kernel._entries import MAX_FILE_BYTES, Entries, Entry, reason_or_error
 from gpuinv.readings import Missing, Reading
-from gpuinv.smi import _values as v
-from gpuinv.smi._text import lines, unanswered
+from gpuinv.text import lines, unanswered
 from gpuinv.versions import DriverVersion
 
 __all__ = ["INFORMATION", "VERSION", "ProcInformation", "ProcVersion", "parse_proc_information", "parse_proc_version"]

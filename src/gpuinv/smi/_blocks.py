@@ -6,22 +6,12 @@ import re
 
 import attrs
 
+import gpuinv.values as v
 from gpuinv.errors import Issue, IssueKind
 from gpuinv.ids import GpuUuid
 from gpuinv.readings import Missing, Reading, missing_reason
-from gpuinv.smi import _values as v
-from gpuinv.smi._text import (
-    MAX_GPUS,
-    MAX_ROWS,
-    REPLACEMENT,
-    Issues,
-    Line,
-    failure_issue,
-    lines,
-    says_no_devices,
-    too_many,
-    unanswered,
-)
+from gpuinv.smi.sentences import MAX_GPUS, MAX_ROWS, failure_issue, says_no_devices
+from gpuinv.text import REPLACEMENT, Issues, Line, lines, too_many, unanswered
 
 __all__ = ["Block", "Blocks", "read_blocks"]
 

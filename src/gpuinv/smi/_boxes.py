@@ -12,8 +12,9 @@ import re
 import attrs
 
 from gpuinv.errors import Issue, IssueKind, ParseError
-from gpuinv.smi._text import MAX_ROWS, DeviceFailure, Issues, Line, failure_issue, lines, too_many, unanswered
 from gpuinv.smi.mig_listings import MigState
+from gpuinv.smi.sentences import MAX_ROWS, DeviceFailure, failure_issue
+from gpuinv.text import Issues, Line, lines, too_many, unanswered
 
 __all__ = ["Listing", "read_listing"]
 

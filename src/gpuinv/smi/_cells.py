@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gpuinv.smi import _values as v
-from gpuinv.smi._values import _reader as reader
+import gpuinv.values as v
+from gpuinv.values import reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable

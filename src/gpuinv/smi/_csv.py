@@ -12,22 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
+import gpuinv.values as v
 from gpuinv.errors import Issue, IssueKind, ParseError
 from gpuinv.readings import Missing, Reading, missing_reason
-from gpuinv.smi import _values as v
-from gpuinv.smi._text import (
-    MAX_GPUS,
-    Issues,
-    Line,
-    failure_issue,
-    lines,
-    named_gpu,
-    refused_field,
-    says_no_devices,
-    too_many,
-    unanswered,
-)
 from gpuinv.smi._walk import REPORTED
+from gpuinv.smi.sentences import MAX_GPUS, failure_issue, named_gpu, refused_field, says_no_devices
+from gpuinv.text import Issues, Line, lines, too_many, unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

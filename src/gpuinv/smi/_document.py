@@ -11,8 +11,8 @@ import re
 import attrs
 
 from gpuinv.errors import Issue, IssueKind, ParseError
-from gpuinv.smi._text import UTF16_BOMS
 from gpuinv.smi.queries import MAX_OUTPUT_BYTES
+from gpuinv.text import UTF16_BOMS
 
 __all__ = ["Document", "find_document"]
 

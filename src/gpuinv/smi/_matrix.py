@@ -13,7 +13,7 @@ from gpuinv.errors import ParseError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpuinv.smi._text import Line
+    from gpuinv.text import Line
 
 __all__ = ["MAX_LABELS", "MAX_TAIL", "Header", "cells_of", "find_header", "tail_of"]
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import attrs
 
+import gpuinv.values as v
 from gpuinv.errors import IssueKind, ParseError
 from gpuinv.readings import Missing, Reading, missing_reason
-from gpuinv.smi import _values as v
 from gpuinv.smi._boxes import Listing, read_listing
-from gpuinv.smi._text import Issues, Line
+from gpuinv.text import Issues, Line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from gpuinv.ids import GpuUuid
 from gpuinv.inventory._fields import doc, reading
 from gpuinv.readings import Missing, Reading, is_known, missing_reason
 from gpuinv.smi._blocks import Block, read_blocks
-from gpuinv.smi._text import Issues, Line, unanswered
+from gpuinv.text import Issues, Line, unanswered
 
 __all__ = ["AnswerReader", "GpuAnswer", "NvlinkState"]
 

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import attrs
 
 from gpuinv.readings import Missing, Reading, is_known
-from gpuinv.smi._values import ReadValue
 from gpuinv.smi.fields import FIELDS, NOUNS, ROOTS, Field, nested_record
+from gpuinv.values import ReadValue
 
 __all__ = ["Bags", "Leaf", "Node", "Shape", "Special", "choose", "compile_shape"]
 

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+import gpuinv.values as v
 from gpuinv.errors import Issue, IssueKind, ParseError, UsageError
 from gpuinv.ids import GpuUuid, MigUuid
 from gpuinv.inventory._fields import doc
 from gpuinv.readings import Missing, Reading
 from gpuinv.smi import _cells as c
-from gpuinv.smi import _values as v
 from gpuinv.smi._csv import Column, Rows, read_rows, read_values
-from gpuinv.smi._text import MAX_ROWS
 from gpuinv.smi.queries import Query
+from gpuinv.smi.sentences import MAX_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpuinv.smi._text import Line
+    from gpuinv.text import Line
 
 __all__ = ["COMPUTE_APPS", "ComputeApps", "parse_compute_apps"]
 

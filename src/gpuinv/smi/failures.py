@@ -16,7 +16,7 @@ import attrs
 
 from gpuinv.errors import SmiError, SmiFailure
 from gpuinv.readings import Missing
-from gpuinv.smi._text import DeviceFailure
+from gpuinv.smi.sentences import DeviceFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

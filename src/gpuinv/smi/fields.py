@@ -13,9 +13,9 @@ from typing import Any
 
 import attrs
 
+import gpuinv.values as v
 from gpuinv.inventory import Gpu, GpuProcess, GpuSample, MigInstance, MigSample
 from gpuinv.readings import Missing
-from gpuinv.smi import _values as v
 from gpuinv.smi.records import SmiSnapshot
 
 __all__ = ["FIELDS", "NOUNS", "ROOTS", "Field", "nested_record"]

@@ -10,14 +10,14 @@ import re
 
 import attrs
 
+import gpuinv.values as v
 from gpuinv.errors import Issue, IssueKind, ParseError
 from gpuinv.ids import GpuUuid, MigUuid
 from gpuinv.inventory._fields import doc, reading
 from gpuinv.readings import Missing, Reading, missing_reason
-from gpuinv.smi import _values as v
 from gpuinv.smi._blocks import Block, read_blocks
-from gpuinv.smi._text import REPLACEMENT, Issues, Line
 from gpuinv.smi.queries import LIST
+from gpuinv.text import REPLACEMENT, Issues, Line
 
 __all__ = ["ListedGpu", "ListedMigDevice", "SmiList", "parse_smi_list"]
 

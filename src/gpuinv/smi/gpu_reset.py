@@ -6,13 +6,14 @@ import re
 
 import attrs
 
+import gpuinv.values as v
 from gpuinv.errors import Issue, IssueKind
 from gpuinv.ids import PciBusId
 from gpuinv.inventory._fields import doc, reading
 from gpuinv.readings import Missing, Reading
-from gpuinv.smi import _values as v
-from gpuinv.smi._text import MAX_GPUS, Issues, Line, failure_issue, lines, too_many, unanswered
 from gpuinv.smi.queries import Query
+from gpuinv.smi.sentences import MAX_GPUS, failure_issue
+from gpuinv.text import Issues, Line, lines, too_many, unanswered
 
 __all__ = ["GPU_RESET", "GpuReset", "ResetAnswer", "parse_gpu_reset"]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
 
+import gpuinv.values as v
 from gpuinv.inventory import GpuInstance, MigInstance, MigProfile
 from gpuinv.readings import Missing, Reading
-from gpuinv.smi import _values as v
 from gpuinv.smi._mig_rows import CELL, FREE_TOTAL, INSTANCE, NUMBER, Cells, Match, Table, form
 from gpuinv.smi.mig_listings import (
     ComputeInstanceProfiles,

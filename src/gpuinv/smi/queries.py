@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import attrs
 
+from gpuinv.text import MAX_BYTES
+
 __all__ = [
     "COMPUTE_CAP",
     "COMPUTE_INSTANCES",
@@ -26,8 +28,8 @@ __all__ = [
 
 TOOL = "nvidia-smi"
 
-MAX_OUTPUT_BYTES = 64 * 1024 * 1024
-"""The most output of one command that is read or parsed; hundreds of GPUs with their clocks stay far below."""
+MAX_OUTPUT_BYTES = MAX_BYTES
+"""The most output of one command that is kept: the runner's bound is the parsers'."""
 
 QUERY_SECONDS = 30.0
 """How long one query may take. A wedged GPU can hang nvidia-smi for ever."""

@@ -6,8 +6,8 @@ always by growing; a field that the table does not have is read as text.
 
 from __future__ import annotations
 
+import gpuinv.values as v
 from gpuinv.smi import _cells as c
-from gpuinv.smi import _values as v
 from gpuinv.smi._csv import Column
 
 __all__ = ["QUERY_FIELDS", "query_field"]

@@ -8,8 +8,8 @@ import attrs
 
 from gpuinv.errors import ParseError
 from gpuinv.inventory._fields import doc
-from gpuinv.smi._text import lines, too_many, unanswered
 from gpuinv.smi.queries import Query
+from gpuinv.text import lines, too_many, unanswered
 
 __all__ = ["HELP_QUERY_GPU", "HelpField", "QueryHelp", "parse_help_query_gpu"]
 

@@ -17,10 +17,11 @@ from gpuinv.inventory import Gpu, GpuProcess, GpuSample, Layer, MigInstance, Mig
 from gpuinv.readings import COUNTS_AS_FAULT, Missing, Reading, is_known, missing_reason
 from gpuinv.smi._document import Document, find_document
 from gpuinv.smi._trie import Leaf, Shape, compile_shape
-from gpuinv.smi._values import FLAG
 from gpuinv.smi._walk import REPORTED, Trouble, Walk
 from gpuinv.smi.queries import FULL
 from gpuinv.smi.records import SmiSnapshot
+from gpuinv.smi.sentences import MAX_GPUS
+from gpuinv.values import FLAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +32,6 @@ __all__ = ["parse_smi_xml"]
 
 _SOURCE = FULL.source
 _LOST = "GPU is lost"
-MAX_GPUS = 4096
-"""More GPUs than any host has; a document of more is hostile."""
 _MESSAGES = {
     IssueKind.BAD_VALUE: "a value does not have the form of its field",
     IssueKind.READ_ERROR: "the driver could not read a value",

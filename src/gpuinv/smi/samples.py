@@ -18,9 +18,10 @@ from gpuinv.inventory._fields import doc
 from gpuinv.inventory.sample import Clocks, MemoryUsage, PowerReadings, Temperature, Utilization
 from gpuinv.readings import Missing, Reading, is_known
 from gpuinv.smi._csv import RefusedField, WrongColumns
-from gpuinv.smi._text import lines, refused_field
 from gpuinv.smi.queries import Query
 from gpuinv.smi.query_gpu import query_columns, read_query
+from gpuinv.smi.sentences import refused_field
+from gpuinv.text import lines
 
 if TYPE_CHECKING:
     from gpuinv.smi.compute_apps import ComputeApps

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+import gpuinv.values as v
 from gpuinv.errors import Issue, IssueKind
 from gpuinv.inventory._fields import doc, reading
 from gpuinv.readings import Missing, Reading
-from gpuinv.smi import _values as v
-from gpuinv.smi._text import Issues, Line, lines, too_many, unanswered
 from gpuinv.smi.queries import Query
+from gpuinv.text import Issues, Line, lines, too_many, unanswered
 from gpuinv.versions import DriverVersion
 
 if TYPE_CHECKING:

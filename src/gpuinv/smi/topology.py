@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+import gpuinv.values as v
 from gpuinv.errors import Issue, IssueKind, ParseError, shorten
 from gpuinv.inventory._fields import doc, reading
 from gpuinv.readings import Missing, Reading, missing_reason
-from gpuinv.smi import _values as v
 from gpuinv.smi._matrix import Header, cells_of, find_header, tail_of
-from gpuinv.smi._text import Issues, Line, failure_issue, lines, says_no_devices, unanswered
 from gpuinv.smi.queries import TOPOLOGY
+from gpuinv.smi.sentences import failure_issue, says_no_devices
+from gpuinv.text import Issues, Line, lines, unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -72,7 +72,7 @@ class _Texts(dict[str, Any]):
         return value
 
 
-def _reader(form: str, convert: Callable[[str], Any], *, otherwise: Missing = Missing.ERROR) -> ValueReader:
+def reader(form: str, convert: Callable[[str], Any], *, otherwise: Missing = Missing.ERROR) -> ValueReader:
     """A reader from a conversion that raises ValueError (ParseError is one) on another form."""
 
     def read(text: str) -> Reading[Any]:
@@ -140,22 +140,22 @@ def _upper(text: str) -> str:
     return _name(text).upper()
 
 
-TEXT = _reader("text", str)
-NAME = _reader("name", _name)
-UPPER = _reader("text in upper case", _upper)
-FLAG = _reader("flag", _flag)
-INTEGER = _reader("integer", _integer(""))
-COUNTER = _reader("counter", _integer("", limit=MAX_COUNTER))
-MIB = _reader("MiB", _integer("MiB"))
-PERCENT = _reader("%", _integer("%"))
-MHZ = _reader("MHz", _integer("MHz"))
-CELSIUS = _reader("°C", _integer("C", signed=True))
-KBPS = _reader("KB/s", _integer("KB/s"))
-LANES = _reader("lanes", _integer("x"))
-MILLIWATTS = _reader("W, kept as mW", _milliwatts)
-MAJOR_MINOR = _reader("major.minor", _major_minor)
-DRIVER_VERSION = _reader("driver version", DriverVersion.parse)
-BUS_ID = _reader("PCI bus id", PciBusId.parse)
-PCI_IDS = _reader("PCI ids", PciId.parse)
+TEXT = reader("text", str)
+NAME = reader("name", _name)
+UPPER = reader("text in upper case", _upper)
+FLAG = reader("flag", _flag)
+INTEGER = reader("integer", _integer(""))
+COUNTER = reader("counter", _integer("", limit=MAX_COUNTER))
+MIB = reader("MiB", _integer("MiB"))
+PERCENT = reader("%", _integer("%"))
+MHZ = reader("MHz", _integer("MHz"))
+CELSIUS = reader("°C", _integer("C", signed=True))
+KBPS = reader("KB/s", _integer("KB/s"))
+LANES = reader("lanes", _integer("x"))
+MILLIWATTS = reader("W, kept as mW", _milliwatts)
+MAJOR_MINOR = reader("major.minor", _major_minor)
+DRIVER_VERSION = reader("driver version", DriverVersion.parse)
+BUS_ID = reader("PCI bus id", PciBusId.parse)
+PCI_IDS = reader("PCI ids", PciId.parse)
 # What is no UUID (masked, redacted, all zero) was never available.
-UUID = _reader("GPU UUID", GpuUuid.parse, otherwise=Missing.NOT_AVAILABLE)
+UUID = reader("GPU UUID", GpuUuid.parse, otherwise=Missing.NOT_AVAILABLE)
