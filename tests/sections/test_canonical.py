@@ -188,5 +188,17 @@ def test_a_wide_number_has_sixty_four_bits(number: int) -> None:
         seal(MemorySection(total_bytes=number))
 
 
+@pytest.mark.parametrize(
+    "section",
+    [
+        DisksSection(disks=(Disk(disk_name=Missing.ABSENT),)),  # type: ignore[arg-type]
+        gpu_section(attrs.evolve(ONE, gpu_index=Missing.ERROR)),  # type: ignore[arg-type]
+    ],
+)
+def test_a_field_that_always_has_a_value_cannot_miss(section: Section) -> None:
+    with pytest.raises(UsageError, match=r"(disk_name|gpu_index) is Missing.*always has a value"):
+        seal(section)
+
+
 def test_an_opaque_section_is_its_bytes() -> None:
     assert canonical_bytes(OpaqueSection("bmc", b"\xff{}")) == b"\xff{}"

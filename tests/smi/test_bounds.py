@@ -99,9 +99,20 @@ def test_more_than_any_host_has_is_refused(parse: Callable[[str], Any], text: st
         parse(text)
 
 
+def different_gpus(count: int) -> tuple[list[str], str]:
+    """The UUIDs of that many GPUs, and the lines that the tool prints for them."""
+    uuids = [f"GPU-5d4ab8a4-3d3f-4b3f-9d3c-{number:012x}" for number in range(1, count + 1)]
+    return uuids, "".join(f"GPU {index}: NVIDIA H200 (UUID: {uuid})\n" for index, uuid in enumerate(uuids))
+
+
+@pytest.mark.parametrize("parse", [parse_smi_list, parse_nvlink_status, parse_nvlink_errors, parse_nvlink_remote])
+def test_more_different_gpus_than_any_host_has_are_refused(parse: Callable[[str], Any]) -> None:
+    with pytest.raises(ParseError, match=f"more than {MAX_GPUS} GPUs.*{ADVICE}"):
+        parse(different_gpus(MAX_GPUS + 1)[1])
+
+
 def test_as_much_as_a_host_may_have_is_read() -> None:
-    uuids = [f"GPU-5d4ab8a4-3d3f-4b3f-9d3c-{number:012x}" for number in range(1, MAX_GPUS + 1)]
-    listed = "".join(f"GPU {index}: NVIDIA H200 (UUID: {uuid})\n" for index, uuid in enumerate(uuids))
+    uuids, listed = different_gpus(MAX_GPUS)
     assert len(parse_smi_list(listed).gpus) == MAX_GPUS
     assert len(parse_query_gpu("\n".join(uuids), ["uuid"]).rows) == MAX_GPUS
     found = parse_compute_apps(f"{uuids[0]}\n" * MAX_ROWS)

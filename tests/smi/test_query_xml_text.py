@@ -221,7 +221,7 @@ def test_every_way_that_xml_writes_text(raw: bytes, serial: str) -> None:
     assert (snapshot.issues, snapshot.unread) == ((), ())
 
 
-@pytest.mark.parametrize("name", ["a & b", "a < b", "</b", "<!--", "a &unknown; b", "a &amp b", "&&<<>>"])
+@pytest.mark.parametrize("name", ["a & b", "a < b", "</b", "<!--", "a &unknown; b", "a &amp b", "&&<<>>", "a\n<b"])
 def test_a_process_cannot_break_the_document_with_its_name(name: str) -> None:
     content: build.Tree = {"process_info": [build.process(1, "C", "marker"), build.process(2, "C", "a &amp; b")]}
     data = build.document(build.gpu(1, processes=content), build.gpu(2)).replace(b"marker", name.encode())
