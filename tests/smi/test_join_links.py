@@ -226,6 +226,14 @@ def test_gpus_that_one_of_the_two_lacks_are_issues() -> None:
     assert join_topology(joined, parse_topology(text), {0: U[0], 2: U[3]}) == joined
 
 
+def test_a_matrix_that_lacks_a_listed_gpu_is_of_another_moment() -> None:
+    """GPU 1 fell off between the two calls, and what was GPU 10 may be the GPU1 of this matrix."""
+    topology = parse_topology("\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n")
+    joined = join_topology(snapshot(U[0], U[1], U[2]), topology, INDICES)
+    assert [gpu.topology for gpu in joined.gpus] == [Missing.NOT_AVAILABLE] * 3
+    assert messages(joined) == ["the matrix lacks a GPU that -L lists; no row is trusted"]
+
+
 def test_an_unaddressed_gpu_without_a_row_is_an_issue() -> None:
     before = SmiSnapshot(gpus=(Gpu(gpu_index=0),))
     joined = join_topology(before, parse_topology("No devices were found"), {})
