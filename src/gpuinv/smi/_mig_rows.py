@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypedDict, TypeVar
 
 import attrs
 
 import gpuinv.values as v
-from gpuinv.errors import IssueKind, ParseError
+from gpuinv.errors import Issue, IssueKind, ParseError
 from gpuinv.readings import Missing, Reading, missing_reason
 from gpuinv.smi._boxes import Listing, read_listing
 from gpuinv.text import Issues, Line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from gpuinv.smi.mig_listings import MigState
 
 __all__ = ["CELL", "FREE_TOTAL", "INSTANCE", "NUMBER", "Cells", "Match", "Table", "form"]
 
@@ -87,6 +89,15 @@ class Cells:
         return Missing.ERROR if reason is None else reason
 
 
+class Header(TypedDict):
+    """What every listing says as a whole: the keywords of a `MigListing`."""
+
+    state: MigState
+    complete: bool
+    cut: bool
+    issues: tuple[Issue, ...]
+
+
 @attrs.frozen(kw_only=True)
 class Table(Generic[Row]):
     """One listing: its command and title, the form of its rows' one or two lines, and the record that a row becomes.
@@ -102,8 +113,8 @@ class Table(Generic[Row]):
     build: Callable[[Cells, Match, Match | None], Row]
     key: Callable[[Row], Hashable]
 
-    def read(self, text: str | bytes) -> tuple[Listing, tuple[Row, ...]]:
-        """The listing with all its issues, and its rows as records.
+    def read(self, text: str | bytes) -> tuple[Header, tuple[Row, ...]]:
+        """What the listing says as a whole, with all its issues, and its rows as records.
 
         Raises:
             ParseError: as of `read_listing`; a row has another form.
@@ -117,7 +128,8 @@ class Table(Generic[Row]):
                 message = "this row stands above; the first one is kept"
                 issues.append(line.issue(IssueKind.MORE_DOCUMENTS, self.source, message))
             rows.setdefault(self.key(row), row)
-        return attrs.evolve(listing, issues=tuple(issues)), tuple(rows.values())
+        header = Header(state=listing.state, complete=listing.complete, cut=listing.cut, issues=tuple(issues))
+        return header, tuple(rows.values())
 
     def _lines(self, listing: Listing) -> Iterator[tuple[Line, Match, Match | None]]:
         """Each row's first line with what both of its lines hold. A second line may be missing."""

@@ -55,10 +55,8 @@ def parse_mig_profiles(text: str | bytes) -> MigProfiles:
         ParseError: nothing is listed and no sentence says why (the tool refused or failed); the table of another
             command; one that is cut, or has a row of another form.
     """
-    listing, rows = _MIG_PROFILES.read(text)
-    return MigProfiles(
-        state=listing.state, complete=listing.complete, cut=listing.cut, issues=listing.issues, profiles=rows
-    )
+    header, rows = _MIG_PROFILES.read(text)
+    return MigProfiles(**header, profiles=rows)
 
 
 def parse_gpu_instances(text: str | bytes) -> GpuInstances:
@@ -69,10 +67,8 @@ def parse_gpu_instances(text: str | bytes) -> GpuInstances:
     Raises:
         ParseError: as of `parse_mig_profiles`.
     """
-    listing, rows = _GPU_INSTANCES.read(text)
-    return GpuInstances(
-        state=listing.state, complete=listing.complete, cut=listing.cut, issues=listing.issues, instances=rows
-    )
+    header, rows = _GPU_INSTANCES.read(text)
+    return GpuInstances(**header, instances=rows)
 
 
 def parse_compute_instances(text: str | bytes) -> ComputeInstances:
@@ -83,10 +79,8 @@ def parse_compute_instances(text: str | bytes) -> ComputeInstances:
     Raises:
         ParseError: as of `parse_mig_profiles`.
     """
-    listing, rows = _COMPUTE_INSTANCES.read(text)
-    return ComputeInstances(
-        state=listing.state, complete=listing.complete, cut=listing.cut, issues=listing.issues, instances=rows
-    )
+    header, rows = _COMPUTE_INSTANCES.read(text)
+    return ComputeInstances(**header, instances=rows)
 
 
 def parse_mig_placements(text: str | bytes) -> MigPlacements:
@@ -95,10 +89,8 @@ def parse_mig_placements(text: str | bytes) -> MigPlacements:
     Raises:
         ParseError: as of `parse_mig_profiles`.
     """
-    listing, rows = _PLACEMENTS.read(text)
-    return MigPlacements(
-        state=listing.state, complete=listing.complete, cut=listing.cut, issues=listing.issues, placements=rows
-    )
+    header, rows = _PLACEMENTS.read(text)
+    return MigPlacements(**header, placements=rows)
 
 
 def parse_compute_instance_profiles(text: str | bytes) -> ComputeInstanceProfiles:
@@ -107,10 +99,8 @@ def parse_compute_instance_profiles(text: str | bytes) -> ComputeInstanceProfile
     Raises:
         ParseError: as of `parse_mig_profiles`.
     """
-    listing, rows = _COMPUTE_INSTANCE_PROFILES.read(text)
-    return ComputeInstanceProfiles(
-        state=listing.state, complete=listing.complete, cut=listing.cut, issues=listing.issues, profiles=rows
-    )
+    header, rows = _COMPUTE_INSTANCE_PROFILES.read(text)
+    return ComputeInstanceProfiles(**header, profiles=rows)
 
 
 def _mig_profile(cells: Cells, first: Match, second: Match | None) -> ListedMigProfile:
